@@ -1,0 +1,62 @@
+"""One tree of exceptions; each knows its exit code.
+
+    StreamgaugeError
+    ├── UsageError            2    what was asked for makes no sense
+    ├── NotReady              3    something this needs is missing, or another measurement runs
+    ├── Unmeasured            4    there is no measurement to speak of
+    │   ├── TrialFailed            the engine died or would not start
+    │   └── TrialInvalid           broker, database, sender or clock spoiled the trial
+    └── Interrupted         130    the user asked to stop
+
+Anything else that escapes is a bug of ours and ends with exit code 70.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StreamgaugeError(Exception):
+    """Name the thing and the reason; `remedy` is the next step for the user."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class UsageError(StreamgaugeError):
+    """What was asked for makes no sense."""
+
+    exit_code = 2
+
+
+class NotReady(StreamgaugeError):
+    """Something this needs is missing, or another measurement is running."""
+
+    exit_code = 3
+
+
+class Unmeasured(StreamgaugeError):
+    """A trial gave nothing that can be called a measurement."""
+
+    exit_code = 4
+
+
+class TrialFailed(Unmeasured):
+    """The engine died or would not start."""
+
+
+class TrialInvalid(Unmeasured):
+    """Broker, database, sender or clock spoiled the trial; says nothing of the engine."""
+
+
+class Interrupted(StreamgaugeError):
+    """The user asked to stop."""
+
+    exit_code = 130
+
+
+BUG_EXIT_CODE = 70
