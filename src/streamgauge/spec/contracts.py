@@ -1,0 +1,282 @@
+"""What workloads, engines and experiments promise each other: the smallest protocols that work.
+
+Tables are `pyarrow.Table`s. Times are epoch milliseconds in columns and seconds elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, runtime_checkable
+
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+    from pydantic import BaseModel
+
+    from streamgauge.spec.trial import TrialResult, TrialSpec
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that keeps an engine from running, and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Where the records of one trial come in and go out."""
+
+    kafka: KafkaEndpoint
+    inputs: Mapping[str, str]
+    """Topic of each input stream."""
+    output: str | None
+    """Output topic; None for a query that writes to a table."""
+    partitions: int
+    """Of each input topic, and of the output topic."""
+    group: str
+    """Consumer group to which an engine may commit its offsets."""
+    postgres: PostgresEndpoint | None = None
+
+
+# ---- engines
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the engine's processes may use of this machine."""
+
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """One query for one engine to run; `Engine.resolve` fills in what was left open."""
+
+    workload: str
+    query: str
+    parameters: Mapping[str, Json]
+    partitions: int
+    seed: int
+    options: Mapping[str, str]
+    """The user's `-E key=value`, checked by `resolve`."""
+    mode: str | None = None
+    trigger_s: float | None = None
+    """The trigger interval that was asked for; None for as fast as possible."""
+    watermark_delay_ms: int = 0
+    """How long the engine keeps a window open beyond its end."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The engine's settings in force, as they are reported with the result."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an engine says it has come."""
+
+    finished: Mapping[tuple[str, int], int]
+    """Next offset to be read, by (stream, partition), of all finished work."""
+    idle: bool
+    """Nothing was left to do when this was reported."""
+    at: float
+    """When it was reported, epoch seconds."""
+
+
+class Job(Protocol):
+    """A running engine job; leaving the context stops it."""
+
+    def processes(self) -> Sequence[int]:
+        """Return the process ids at the roots of the engine's process trees."""
+
+    def failure(self) -> str | None:
+        """Tell why the job ended, log tail included, or None while it runs."""
+
+    def stop(self) -> None:
+        """Stop with grace."""
+
+    def kill(self) -> None:
+        """Stop at once."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+@runtime_checkable
+class ReportsProgress(Protocol):
+    """Ability of a job: it tells which offsets are done."""
+
+    def progress(self) -> Progress | None:
+        """Return the newest report, None before the first."""
+
+
+class Engine(Protocol):
+    """A system under test."""
+
+    name: ClassVar[str]
+    answers: ClassVar[bool]
+    """False for an engine that reads and drops."""
+
+    def check(self) -> list[Problem]:
+        """Tell what is missing on this machine; empty when ready."""
+
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
+
+    def start(self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> Job:
+        """Start the job; its job file, log and progress go to `folder`."""
+
+
+# ---- workloads
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """What a stream's records say, without the leading `id;intended;`."""
+
+    ring: Sequence[bytes]
+    """Payload of record i is `ring[i % len(ring)]`."""
+    marker: bytes | None = None
+    """Payload of markers; None where the stream's own next records serve."""
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """What an answer may need beyond the records of its own range."""
+
+    parameters: Mapping[str, Json]
+    horizon_ms: int
+    """Greatest event time in the input minus the watermark delay: a later window may stay open."""
+    tables: Mapping[str, pa.Table]
+    """Business tables as recorded at the end of the trial, by name."""
+
+
+class Answers(Protocol):
+    """The expected outputs of one query: plain Python over Arrow, shared with no engine.
+
+    Records have the columns partition (int32), offset (int64), timestamp (int64, append time)
+    and value (binary). Instances are sent to other processes, so they must pickle.
+    """
+
+    aligned: int
+    """Ranges of the input begin at multiples of this offset (a count window's size, else 1)."""
+    merges: bool
+    """True when a key's contributions may lie in several ranges, to be brought together."""
+
+    def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
+        """Return key (string), value (binary), intended, appended, window_end (int64), optional.
+
+        `intended` and `appended` are the greatest of the contributing inputs. `optional` outputs
+        may be there or not; an optional one with a null value is not compared at all.
+        """
+
+    def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
+        """Bring the rows of each key, from several ranges, together into one."""
+
+    def outputs(self, records: pa.Table) -> pa.Table:
+        """Return key (string, null when unreadable), value (binary) and emitted of each output."""
+
+    def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of rows whether the output is right."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something the harness does at a set time of a trial."""
+
+    at_s: float
+    """Seconds after the load began."""
+    what: str
+    do: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question to the stream."""
+
+    name: str
+    title: str
+    streams: tuple[str, ...]
+    output: Literal["topic", "table"]
+    answers: Answers
+    functions: tuple[str, ...]
+    """Core functions of stream processing that it exercises."""
+    answers_markers: bool
+    """Whether each marker has an output of its own, whose key is the marker's id."""
+    tables: tuple[str, ...] = ()
+    """Business tables that it reads or writes; recorded with every trial."""
+    windowed: bool = False
+
+
+class Workload(Protocol):
+    """Data and queries with known answers."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    title: ClassVar[str]
+    parameters: ClassVar[type[BaseModel]]
+    queries: ClassVar[Mapping[str, Query]]
+    default_queries: ClassVar[tuple[str, ...]]
+
+    def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
+        """Render a stream's payloads for `count` records; called in the sender's process."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time, epoch milliseconds."""
+
+    start_ms: int
+    end_ms: int
+
+
+@runtime_checkable
+class HasTables(Protocol):
+    """Ability of a workload: business data in the database."""
+
+    def plan(self, spec: TrialSpec) -> TrialSpec:
+        """Return the trial with sizes and warm-up raised to what the data need."""
+
+    def load_tables(self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path) -> None:
+        """Bring the tables of the trial's query to their pristine state."""
+
+    def record_tables(
+        self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path
+    ) -> Mapping[str, pa.Table]:
+        """Read back the tables that the query's answers need, their pristine state included."""
+
+    def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
+        """Return what is to be done in the database while the trial runs."""
+
+    def table_answered(
+        self, spec: TrialSpec, postgres: PostgresEndpoint, markers: Sequence[bytes]
+    ) -> bool:
+        """Tell whether every marker's row is there."""
+
+
+# ---- experiments
+
+
+class Experiment(Protocol):
+    """A question asked of the system: pure functions of the trials so far."""
+
+    name: ClassVar[str]
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return the next trial, None when the answer is known."""
+
+    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+        """Conclude from the trials."""

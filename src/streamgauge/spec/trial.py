@@ -1,0 +1,123 @@
+"""One trial: what was asked for and what came of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Status = Literal["done", "failed", "invalid", "interrupted"]
+
+
+class Model(BaseModel):
+    """Base of all that is written to files: frozen, and nothing unknown gets in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LoadSpec(Model):
+    """How the sender produces to the broker."""
+
+    acks: Literal["0", "1", "all"] = "all"
+    batch: int = Field(default=65_536, gt=0)
+    """Bytes per batch at most."""
+    linger_s: float = Field(default=0.001, ge=0)
+    buffer: int = Field(default=64 * 1024 * 1024, gt=0)
+    """Bytes waiting in the producer at most."""
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
+    idempotence: bool = True
+    """Keeps the order of sending in the log; needs acks=all."""
+    min_sent: float = Field(default=0.99, gt=0, le=1)
+    """Share of the due records that must be sent for a valid trial."""
+    max_lateness_s: float = Field(default=0.1, gt=0)
+    """Bound on the 99th percentile of append time − intended time for a valid trial."""
+
+
+class TrialSpec(Model):
+    """One engine, one query, one load, once."""
+
+    number: int
+    """Position in the run, from 1."""
+    workload: str
+    query: str
+    parameters: dict[str, JsonValue]
+    """The workload's parameters, complete."""
+    engine: str
+    mode: str | None = None
+    engine_options: dict[str, str] = {}
+    transport: str = "kafka"
+    rate: float
+    """Records per second and input stream."""
+    duration_s: float
+    warmup_s: float
+    tail_s: float = 2.0
+    """The load runs on for this long after the measured span."""
+    partitions: int = 1
+    cores: int | None = None
+    seed: int = 1
+    repeat: int = 1
+    quick: bool = False
+    keep: bool = False
+    load: LoadSpec = LoadSpec()
+
+    @property
+    def load_s(self) -> float:
+        """Length of the whole load."""
+        return self.warmup_s + self.duration_s + self.tail_s
+
+    @property
+    def records(self) -> int:
+        """Records per input stream, without markers."""
+        return int(self.rate * self.load_s)
+
+
+class Counts(Model):
+    """How the outputs compare with the answers."""
+
+    expected: int = 0
+    correct: int = 0
+    wrong: int = 0
+    missing: int = 0
+    duplicate: int = 0
+    unexpected: int = 0
+
+    @property
+    def outputs(self) -> int:
+        """All outputs that were compared."""
+        return self.correct + self.wrong + self.duplicate + self.unexpected
+
+
+class Verdict(Model):
+    """True, false or not to be told; with the evidence."""
+
+    holds: bool | None
+    reason: str
+    """One sentence a person understands."""
+    evidence: dict[str, JsonValue] = {}
+
+
+class TrialResult(Model):
+    """What is known of a trial when it is over: the content of trial.json."""
+
+    spec: TrialSpec
+    status: Status
+    cause: str | None = None
+    """What died or went wrong first, with its log tail; None for a trial that was done."""
+    valid: Verdict
+    correct: Verdict
+    kept_up: Verdict
+    inputs: int = 0
+    """Records in all input topics."""
+    counts: Counts = Counts()
+    metrics: dict[str, float] = {}
+    warnings: list[str] = []
+    started: str
+    """ISO-8601, UTC."""
+    phases: dict[str, float] = {}
+    """Seconds spent in each phase."""
+    measured_ms: tuple[int, int] | None = None
+    """The measured span, epoch milliseconds of intended time."""
+    settings: dict[str, str] = {}
+    """The engine's settings in force."""
+    topics: dict[str, str] = {}
+    environment: dict[str, JsonValue] = {}
