@@ -13,6 +13,7 @@ Anything else that escapes is a bug of ours and ends with exit code 70.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -60,3 +61,30 @@ class Interrupted(StreamgaugeError):
 
 
 BUG_EXIT_CODE = 70
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Find the known name that was probably meant, if any is close."""
+    from difflib import get_close_matches  # slow to import, and only needed when things go wrong
+
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], listed: Iterable[str] | None = None
+) -> UsageError:
+    """Make the error for a name nobody knows: it lists the known ones and the nearest.
+
+    Args:
+        kind: What the name should have been a name of: "workload", "metric".
+        name: The name as given.
+        known: All names it could have been.
+        listed: What to list instead of `known`, where those are too many.
+    """
+    known = sorted(known)
+    guess = nearest(name, known)
+    question = f"Did you mean {guess}? " if guess else ""
+    listing = ", ".join(known if listed is None else listed) or "none"
+    return UsageError(f"unknown {kind} {name!r}", f"{question}Known: {listing}.")

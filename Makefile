@@ -1,0 +1,44 @@
+# Every target works from a fresh clone; paths are relative, so the folder may be called anything.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean lock lock-jars lint
+
+PY := .venv/bin/python
+export PYTHON ?= python3
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
+		printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+setup: ## Install exactly the locked packages into .venv (Python 3.11 or newer is all it needs)
+	@scripts/setup
+
+demo: setup ## Look at this machine, then start and stop the services
+	@$(PY) -m streamgauge doctor --no-start
+	@$(PY) -m streamgauge services up
+	@$(PY) -m streamgauge services status
+	@$(PY) -m streamgauge services down
+
+lint: setup
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check --quiet
+	@$(PY) -m mypy
+	@.venv/bin/lint-imports --no-cache
+
+check: lint ## Lint, types, layers and unit tests: seconds
+	@$(PY) -m pytest tests/unit
+
+test: lint ## Everything: check, and the tests with the real services
+	@$(PY) -m pytest
+
+bench: setup ## Measure what must be fast; ONLY=name for one
+	@$(PY) -m benchmarks $(ONLY)
+
+clean: ## Remove .venv, .tools and caches (runs/ stays)
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+lock: setup ## Rewrite the package locks (UPGRADE=--upgrade for newer versions)
+	@scripts/lock
+
+lock-jars: setup ## Rewrite the jar lock from the list of wanted coordinates
+	@$(PY) -m streamgauge.services.lock_jars

@@ -1,0 +1,224 @@
+"""Every metric: its name, unit, better direction and meaning, declared once.
+
+Tables, charts, documentation, `compare` and objectives derive from here.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from streamgauge import units
+from streamgauge.errors import UsageError, unknown_name
+
+Unit = Literal["s", "1/s", "records", "cores", "B", "B/s", "1"]
+Better = Literal["lower", "higher", "none"]
+
+STATISTICS = {
+    "min": "smallest",
+    "p50": "median",
+    "p90": "90th percentile",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+    "p99_9": "99.9th percentile",
+    "max": "largest",
+    "mean": "mean",
+}
+ROLES = ("engine", "broker", "database", "sender", "harness")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named number: `latency.p99`, in seconds, lower is better."""
+
+    name: str
+    unit: Unit
+    better: Better
+    meaning: str
+
+    def parse(self, text: str) -> float:
+        """Read a value of this metric as people write it: `2s`, `10k/s`, `64MiB`."""
+        return _PARSE[self.unit](text)
+
+    def format(self, value: float) -> str:
+        """Write a value of this metric for people."""
+        return _FORMAT[self.unit](value)
+
+
+# `<statistic>` and `<role>` stand for each of the above, `<interface>` for any name.
+_DECLARED = (
+    Metric(
+        "latency.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from the append of an output's latest contributing input"
+        " to the append of the output.",
+    ),
+    Metric(
+        "window_latency.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from a window's end to the append of its output.",
+    ),
+    Metric(
+        "event_latency.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from the greatest intended time of an output's contributing"
+        " inputs to the append of the output.",
+    ),
+    Metric(
+        "processing_latency.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from the engine's taking in of an output's latest"
+        " contributing input to the append of the output.",
+    ),
+    Metric(
+        "lateness.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from a record's intended time to its append.",
+    ),
+    Metric(
+        "send_lateness.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from a record's intended time to its sending.",
+    ),
+    Metric(
+        "behind.<statistic>",
+        "s",
+        "lower",
+        "The <statistic>, on a 1 s grid, of the age of the oldest input whose output was not"
+        " there yet.",
+    ),
+    Metric(
+        "lag.<statistic>",
+        "records",
+        "lower",
+        "The <statistic> of the distance from the log's end to the end of the engine's last"
+        " finished batch.",
+    ),
+    Metric("rate.offered", "1/s", "none", "Records that were due, per second."),
+    Metric("rate.sent", "1/s", "none", "Records that the sender handed over, per second."),
+    Metric("rate.appended", "1/s", "none", "Records that the broker appended, per second."),
+    Metric("rate.emitted", "1/s", "none", "Outputs that the engine emitted, per second."),
+    Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
+    Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
+    Metric("disk.<role>", "B/s", "lower", "Bytes the <role> read and wrote per second, mean."),
+    Metric(
+        "network.<interface>",
+        "B/s",
+        "none",
+        "Bytes per second through the network interface <interface>, both ways, mean.",
+    ),
+    Metric("load.1m", "1", "none", "The system's load average over one minute, largest."),
+    Metric("validation.seconds", "s", "none", "How long the checking of the answers took."),
+)
+
+_PARSE: Mapping[Unit, Callable[[str], float]] = {
+    "s": units.parse_duration,
+    "1/s": units.parse_rate,
+    "records": units.parse_count,
+    "cores": units.parse_count,
+    "B": units.parse_size,
+    "B/s": lambda text: units.parse_size(text.strip().removesuffix("/s")),
+    "1": units.parse_count,
+}
+_FORMAT: Mapping[Unit, Callable[[float], str]] = {
+    "s": units.format_duration,
+    "1/s": units.format_rate,
+    "records": units.format_count,
+    "cores": lambda cores: f"{cores:.2f}",
+    "B": units.format_size,
+    "B/s": lambda size: f"{units.format_size(size)}/s",
+    "1": lambda number: f"{number:.2f}",
+}
+
+
+def declared() -> tuple[Metric, ...]:
+    """Return every metric as declared, families by their pattern (`latency.<statistic>`)."""
+    return _DECLARED
+
+
+@cache
+def metric(name: str) -> Metric:
+    """Look a metric up by its full name; an unknown one lists the known and the nearest."""
+    family, _, member = name.partition(".")
+    found = _expanded().get(name) or _expanded().get(f"{family}.<interface>")
+    if found is None or not member:
+        raise _unknown(name)
+    return Metric(name, found.unit, found.better, found.meaning.replace("<interface>", member))
+
+
+@cache
+def _expanded() -> dict[str, Metric]:
+    values = {"<statistic>": STATISTICS, "<role>": {role: role for role in ROLES}}
+    expanded: dict[str, Metric] = {}
+    for each in _DECLARED:
+        placeholder = next((mark for mark in values if mark in each.name), None)
+        for member, words in values[placeholder].items() if placeholder else [("", "")]:
+            mark = placeholder or "\0"
+            name = each.name.replace(mark, member)
+            expanded[name] = Metric(name, each.unit, each.better, each.meaning.replace(mark, words))
+    return expanded
+
+
+def _unknown(name: str) -> UsageError:
+    """List the patterns rather than eighty names, but guess among the full names."""
+    return unknown_name("metric", name, _expanded(), listed=[each.name for each in _DECLARED])
+
+
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_OBJECTIVE = re.compile(r"\s*([\w.-]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
+
+
+@dataclass(frozen=True)
+class ObjectiveResult:
+    """Whether an objective was met, and by what."""
+
+    met: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A bound on a metric: `latency.p99 < 2s`."""
+
+    metric: Metric
+    operator: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.metric.name} {self.operator} {self.metric.format(self.bound)}"
+
+    def check(self, metrics: Mapping[str, float]) -> ObjectiveResult:
+        """Compare with what was measured; a metric that is absent counts as missed."""
+        value = metrics.get(self.metric.name)
+        if value is None:
+            return ObjectiveResult(
+                False, f"{self.metric.name} was not measured, or the sample does not carry it"
+            )
+        met = _OPERATORS[self.operator](value, self.bound)
+        return ObjectiveResult(met, f"{self.metric.name} is {self.metric.format(value)}")
+
+
+def parse_objective(text: str) -> Objective:
+    """Read an objective like `latency.p99<2s`."""
+    match = _OBJECTIVE.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{text!r} is no objective", "Write it like 'latency.p99<2s' or 'rate.emitted>=10k/s'."
+        )
+    bounded = metric(match[1])
+    return Objective(bounded, match[2], bounded.parse(match[3]))
