@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     from pydantic import BaseModel
+    from pyspark.sql import SparkSession
 
     from streamgauge.spec.trial import TrialResult, TrialSpec
 
@@ -230,6 +231,8 @@ class Workload(Protocol):
     parameters: ClassVar[type[BaseModel]]
     queries: ClassVar[Mapping[str, Query]]
     default_queries: ClassVar[tuple[str, ...]]
+    quick: ClassVar[Mapping[str, Json]]
+    """Parameters of a quick run, where they differ from the defaults."""
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render a stream's payloads for `count` records; called in the sender's process."""
@@ -244,13 +247,19 @@ class Span:
 
 
 @runtime_checkable
-class HasTables(Protocol):
+class HasTables(Workload, Protocol):
     """Ability of a workload: business data in the database."""
 
-    def plan(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with sizes and warm-up raised to what the data need."""
+    def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+        """Raise sizes and warm-up to what the data need; tell what was changed and why."""
 
-    def load_tables(self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path) -> None:
+    def load_tables(
+        self,
+        spec: TrialSpec,
+        postgres: PostgresEndpoint,
+        cache: Path,
+        spark: Callable[[], SparkSession],
+    ) -> None:
         """Bring the tables of the trial's query to their pristine state."""
 
     def record_tables(

@@ -1,0 +1,1 @@
+"""Questions asked of a system: pure functions of the trials so far."""

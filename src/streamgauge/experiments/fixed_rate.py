@@ -1,0 +1,61 @@
+"""Each query at each rate, as often as asked: what ESPBench does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import ClassVar
+
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialResult, TrialSpec
+
+
+class FixedRate:
+    """Constant rates, one trial after the other."""
+
+    name: ClassVar[str] = "fixed-rate"
+    title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
+
+    def __init__(self, run: RunSpec) -> None:
+        self.trials = _trials(run)
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return the first trial that has no result yet."""
+        done = {result.spec.number for result in history}
+        return next((trial for trial in self.trials if trial.number not in done), None)
+
+    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+        """Count the trials by what came of them."""
+        return {
+            "trials": len(self.trials),
+            "done": sum(result.status == "done" for result in history),
+            "correct": sum(result.correct.holds is True for result in history),
+            "kept_up": sum(result.kept_up.holds is True for result in history),
+        }
+
+
+def _trials(run: RunSpec) -> list[TrialSpec]:
+    combinations = product(run.rates, run.queries, range(1, run.repeats + 1))
+    return [
+        TrialSpec(
+            number=number,
+            workload=run.workload,
+            query=query,
+            parameters=run.parameters,
+            engine=run.engine,
+            engine_options=run.engine_options,
+            transport=run.transport,
+            rate=rate,
+            duration_s=run.duration_s,
+            warmup_s=run.warmup_s,
+            partitions=run.partitions,
+            cores=run.cores,
+            seed=run.seed,
+            repeat=repeat,
+            quick=run.quick,
+            keep=run.keep,
+            load=run.load,
+        )
+        for number, (rate, query, repeat) in enumerate(combinations, start=1)
+    ]

@@ -1,0 +1,101 @@
+"""This machine: what it is, and that only one measurement runs on it at a time."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import platform
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from streamgauge.errors import NotReady
+
+_LOCK = b"\0streamgauge-measurement"
+
+
+@contextmanager
+def exclusive(what: str, address: bytes = _LOCK) -> Iterator[None]:
+    """Hold this machine's measurement lock, for all users; refuse when it is held.
+
+    The lock is an abstract Unix socket: the kernel frees it with its process, however that ends.
+    Whoever connects is told what runs and since when.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise NotReady(
+            f"another measurement is running: {_ask(address)}",
+            "wait until it ends; two at once would disturb each other",
+        ) from None
+    holder = {
+        "what": what,
+        "user": _user(),
+        "pid": os.getpid(),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    listener.listen()
+    threading.Thread(target=_answer, args=(listener, holder), daemon=True).start()
+    try:
+        yield
+    finally:
+        # Closing alone would not wake the thread in accept(), which keeps the address bound.
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def describe() -> dict[str, str | int | float]:
+    """Return the facts of this machine that a result depends on."""
+    return {
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "python": platform.python_version(),
+        "streamgauge": version("streamgauge"),
+        "pyspark": version("pyspark"),
+        "confluent-kafka": version("confluent-kafka"),
+    }
+
+
+def _answer(listener: socket.socket, holder: dict[str, str | int]) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            connection.sendall(json.dumps(holder).encode())
+
+
+def _ask(address: bytes) -> str:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(2)
+            client.connect(address)
+            holder = json.loads(client.recv(4096))
+    except (OSError, ValueError):
+        return "it does not say which"
+    return f"{holder['what']} of {holder['user']} (pid {holder['pid']}) since {holder['since']}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name
+        return str(os.getuid())
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

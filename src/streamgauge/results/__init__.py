@@ -1,0 +1,1 @@
+"""The run folder: plain files that everything else reads."""

@@ -1,0 +1,71 @@
+"""results.csv: a line per trial, the publication's columns first."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamgauge.results.folder import write_atomically
+from streamgauge.spec.trial import TrialResult
+
+Cell = str | int | float | None
+
+
+def write_csv(file: Path, results: Sequence[TrialResult]) -> None:
+    """Write one line per trial; metrics that no trial has get no column."""
+    names = sorted({name for result in results for name in result.metrics})
+    text = io.StringIO()
+    rows = [{**_published(result), **_details(result, names)} for result in results]
+    if rows:
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_atomically(file, text.getvalue())
+
+
+def _published(result: TrialResult) -> dict[str, Cell]:
+    """Return the columns of the ESPBench publication; latencies in seconds."""
+    counts, metrics = result.counts, result.metrics
+    false_outputs = counts.wrong + counts.missing + counts.duplicate + counts.unexpected
+    return {
+        "rate": result.spec.rate,
+        "query": result.spec.query,
+        "correct": _word(result.correct.holds),
+        "p90": metrics.get("latency.p90"),
+        "min": metrics.get("latency.min"),
+        "max": metrics.get("latency.max"),
+        "mean": metrics.get("latency.mean"),
+        "input": result.inputs,
+        "expected": counts.expected,
+        "actual": counts.outputs,
+        "false_outputs": false_outputs,
+        "correctness_percent": 100 * counts.correct / counts.expected if counts.expected else None,
+        "validator_seconds": metrics.get("validation.seconds"),
+    }
+
+
+def _details(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
+    spec, counts = result.spec, result.counts
+    return {
+        "trial": spec.number,
+        "workload": spec.workload,
+        "engine": spec.engine,
+        "mode": spec.mode,
+        "repeat": spec.repeat,
+        "partitions": spec.partitions,
+        "quick": _word(spec.quick),
+        "status": result.status,
+        "valid": _word(result.valid.holds),
+        "kept_up": _word(result.kept_up.holds),
+        "wrong": counts.wrong,
+        "missing": counts.missing,
+        "duplicate": counts.duplicate,
+        "unexpected": counts.unexpected,
+        **{name: result.metrics.get(name) for name in names},
+    }
+
+
+def _word(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: ""}[value]

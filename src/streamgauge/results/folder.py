@@ -1,0 +1,212 @@
+"""The run folder: written while a run goes on, readable at any moment, by anybody.
+
+    run.json                 the spec, the machine, the process that runs it; status and answer
+    trials/001/trial.json    the truth about a trial; written last, atomically
+    live.jsonl               what happens, once a second
+    results.csv              a line per trial
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+from pydantic import JsonValue, ValidationError
+
+from streamgauge.errors import NotReady, UsageError
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import Model, TrialResult
+
+SCHEMA = 1
+RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
+
+
+class Owner(Model):
+    """The process that writes a run; the start time tells it from a later one of that number."""
+
+    pid: int
+    started: float
+
+
+class RunRecord(Model):
+    """The content of run.json."""
+
+    schema_version: int = SCHEMA
+    id: str
+    started: str
+    spec: RunSpec
+    command: list[str]
+    """The command that repeats the run."""
+    machine: dict[str, JsonValue]
+    owner: Owner
+    status: RunStatus = "running"
+    answer: dict[str, JsonValue] = {}
+    warnings: list[str] = []
+
+
+class RunFolder:
+    """One run on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(
+        cls, runs: Path, spec: RunSpec, command: list[str], machine: Mapping[str, Any]
+    ) -> RunFolder:
+        """Make the folder of a new run and write its run.json."""
+        now = datetime.now(UTC)
+        suffix = secrets.token_hex(2)
+        name = f"{now:%Y%m%d-%H%M}-{spec.workload}-{spec.engine}-{suffix}"
+        folder = cls(runs / name)
+        try:
+            (folder.path / "trials").mkdir(parents=True)
+        except OSError as error:
+            raise NotReady(
+                f"cannot write to {runs}: {error.strerror}", "choose another with --runs-dir"
+            ) from None
+        folder.write(
+            RunRecord(
+                id=name,
+                started=now.isoformat(timespec="seconds"),
+                spec=spec,
+                command=command,
+                machine=dict(machine),
+                owner=_this_process(),
+            )
+        )
+        return folder
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self.path.name
+
+    @property
+    def live(self) -> Path:
+        """Where the events of a running run go."""
+        return self.path / "live.jsonl"
+
+    def record(self) -> RunRecord:
+        """Read run.json; a run whose process is gone reads as interrupted."""
+        file = self.path / "run.json"
+        try:
+            content = json.loads(file.read_text("utf-8"))
+            if content.get("schema_version", 0) > SCHEMA:
+                raise UsageError(
+                    f"{file} was written by a newer version of streamgauge", "upgrade streamgauge"
+                )
+            record = RunRecord.model_validate(content)
+        except (OSError, ValueError, ValidationError, AttributeError) as error:
+            raise UsageError(f"{self.path} is no readable run: {error}") from None
+        if record.status == "running" and not _runs(record.owner):
+            return record.model_copy(update={"status": "interrupted"})
+        return record
+
+    def write(self, record: RunRecord) -> None:
+        """Write run.json atomically."""
+        write_atomically(self.path / "run.json", record.model_dump_json(indent=2) + "\n")
+
+    def adopt(self) -> RunRecord:
+        """Make this process the owner of the run, to go on with it."""
+        record = self.record()
+        if record.status == "running":
+            raise NotReady(f"{self.name} is still running (pid {record.owner.pid})")
+        for folder in self.trial_folders():
+            if not (folder / "trial.json").exists():
+                shutil.rmtree(folder)
+        record = record.model_copy(update={"status": "running", "owner": _this_process()})
+        self.write(record)
+        return record
+
+    def trial_folder(self, number: int) -> Path:
+        """Return the folder of a trial."""
+        return self.path / "trials" / f"{number:03}"
+
+    def trial_folders(self) -> list[Path]:
+        """Return the folders of all trials, finished or not, in order."""
+        return sorted((self.path / "trials").glob("[0-9]*"))
+
+    def write_trial(self, result: TrialResult) -> None:
+        """Write trial.json, the last file of a trial."""
+        file = self.trial_folder(result.spec.number) / "trial.json"
+        write_atomically(file, result.model_dump_json(indent=2) + "\n")
+
+    def trials(self) -> list[TrialResult]:
+        """Read all finished trials."""
+        return list(self._finished())
+
+    def _finished(self) -> Iterator[TrialResult]:
+        for folder in self.trial_folders():
+            file = folder / "trial.json"
+            if file.exists():
+                try:
+                    yield TrialResult.model_validate_json(file.read_text("utf-8"))
+                except ValidationError as error:
+                    raise UsageError(f"{file} is no readable trial: {error}") from None
+
+
+def find(runs: Path, name: str) -> RunFolder:
+    """Find a run by path, id prefix, tag (`key=value` or value) or age (`@0` is the latest)."""
+    path = Path(name)
+    if (path / "run.json").exists():
+        return RunFolder(path)
+    folders = all_runs(runs)
+    if name.startswith("@") and name[1:].isdigit():
+        latest = sorted(folders, key=_started, reverse=True)
+        if int(name[1:]) < len(latest):
+            return latest[int(name[1:])]
+        raise UsageError(f"there is no run {name}: {runs} holds {len(latest)}")
+    matches = [folder for folder in folders if folder.name.startswith(name)]
+    matches = matches or [folder for folder in folders if _tagged(folder, name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(f"{name!r} names {len(matches)} runs", "give more of the id")
+    raise UsageError(f"there is no run {name!r} in {runs}", "`streamgauge runs` lists them")
+
+
+def all_runs(runs: Path) -> list[RunFolder]:
+    """Return all runs in a folder."""
+    return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part."""
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _started(folder: RunFolder) -> tuple[str, str]:
+    return folder.record().started, folder.name
+
+
+def _tagged(folder: RunFolder, name: str) -> bool:
+    tags = folder.record().spec.tags
+    key, equals, value = name.partition("=")
+    return tags.get(key) == value if equals else name in tags.values()
+
+
+def _this_process() -> Owner:
+    return Owner(pid=os.getpid(), started=psutil.Process().create_time())
+
+
+def _runs(owner: Owner) -> bool:
+    try:
+        return abs(psutil.Process(owner.pid).create_time() - owner.started) < 1
+    except psutil.Error:
+        return False

@@ -1,0 +1,60 @@
+"""One run: what was asked for, complete, with where each value came from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from streamgauge.spec.trial import LoadSpec, Model
+
+Origin = Literal["default", "quick", "preset", "option", "environment"]
+
+
+class RunSpec(Model):
+    """Everything that decides what a run does."""
+
+    workload: str
+    queries: tuple[str, ...] = Field(min_length=1)
+    parameters: dict[str, JsonValue] = {}
+    """The workload's parameters (-P), complete."""
+    engine: str = "spark"
+    engine_options: dict[str, str] = {}
+    """The engine's options (-E), as given."""
+    experiment: str = "fixed-rate"
+    preset: str | None = None
+    transport: str = "kafka"
+    rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
+    """Records per second and input stream; one trial for each."""
+    duration_s: float = Field(default=300.0, gt=0)
+    warmup_s: float = Field(default=90.0, ge=0)
+    repeats: int = Field(default=1, ge=1)
+    partitions: int = Field(default=1, ge=1)
+    cores: int | None = Field(default=None, ge=1)
+    seed: int = Field(default=1, ge=0)
+    load: LoadSpec = LoadSpec()
+    objectives: tuple[str, ...] = ()
+    tags: dict[str, str] = {}
+    quick: bool = False
+    keep: bool = False
+    kafka: str | None = None
+    """Address of a given Kafka, without secrets; None for the embedded one."""
+    postgres: str | None = None
+    """Address of a given PostgreSQL, without secrets; None for the embedded one."""
+    origins: dict[str, Origin] = {}
+    """Where each value came from that is not a default."""
+
+    @field_validator("rates")
+    @classmethod
+    def _rates_are_positive(cls, rates: tuple[float, ...]) -> tuple[float, ...]:
+        if any(rate <= 0 for rate in rates):
+            raise ValueError("a rate must be above 0")
+        return rates
+
+    @model_validator(mode="after")
+    def _idempotence_needs_all_acks(self) -> RunSpec:
+        if self.load.idempotence and self.load.acks != "all":
+            raise ValueError(
+                f"acks={self.load.acks} excludes idempotence; add -L idempotence=false"
+            )
+        return self
