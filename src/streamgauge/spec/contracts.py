@@ -219,7 +219,10 @@ class Query:
     """Whether each marker has an output of its own, whose key is the marker's id."""
     tables: tuple[str, ...] = ()
     """Business tables that it reads or writes; recorded with every trial."""
-    windowed: bool = False
+    window_ms: int | None = None
+    """Size of its time windows, if it has any."""
+    sample: Callable[[int, bytes], float] | None = None
+    """Seconds from intended time to append time of one output, for the live view."""
 
 
 class Workload(Protocol):

@@ -1,0 +1,235 @@
+"""ESPBench as a workload: its parameters, streams, queries and what happens in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from streamgauge.spec.contracts import Act, Json, Payloads, Query, Span
+from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.workloads.espbench import answers, sensors, tables, times
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+DOWNTIME_LEAD_S = 10.0
+"""How long before it begins a downtime is written to the table."""
+_NEVER_DOWN, _ALWAYS_DOWN = 1, 2
+
+
+def _numbers(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
+
+
+class Parameters(BaseModel):
+    """What can be chosen with -P."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sensors: str | None = None
+    """A DEBS 2012 file instead of the synthetic sensor lines."""
+    warehouses: int = Field(default=3, ge=1, le=1000)
+    """Scale factor W of the business tables; q5 raises it to what its stream needs."""
+    workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = (1, 3)
+    """Workplaces of sensor1 and sensor2: 1 is never down, 2 always, any other during the run."""
+    ring: int = Field(default=1_000_000, ge=1)
+    """Sensor lines per stream that are rendered before the load; then they repeat."""
+
+
+def _since_intended(emitted_ms: int, value: bytes) -> float:
+    return (emitted_ms - int(value.split(b";", 2)[1])) / 1000
+
+
+def _since_window_end(emitted_ms: int, value: bytes) -> float:
+    return (emitted_ms - int(value.partition(b",")[0])) / 1000 - 1
+
+
+QUERIES = (
+    Query(
+        name="q1",
+        title="check sensor status: statistics of mf01 per second",
+        streams=("sensor1",),
+        output="topic",
+        answers=answers.Statistics(),
+        functions=("windowing", "transformation", "aggregation"),
+        answers_markers=False,
+        window_ms=1000,
+        sample=_since_window_end,
+    ),
+    Query(
+        name="q2",
+        title="determine outliers: stochastic outlier selection on 500 records",
+        streams=("sensor1",),
+        output="topic",
+        answers=answers.Outliers(),
+        functions=("windowing over counts", "machine learning"),
+        answers_markers=False,
+        sample=_since_intended,
+    ),
+    Query(
+        name="q3",
+        title="identify errors: mf01 above its limit",
+        streams=("sensor1",),
+        output="topic",
+        answers=answers.Errors(),
+        functions=("filter",),
+        answers_markers=True,
+        sample=_since_intended,
+    ),
+    Query(
+        name="q4",
+        title="check machine power: low mf03 outside the workplace's downtime",
+        streams=("sensor1", "sensor2"),
+        output="topic",
+        answers=answers.MachinePower(),
+        functions=("projection/filter", "combination with business data", "two streams"),
+        answers_markers=True,
+        tables=("workplace",),
+        sample=_since_intended,
+    ),
+    Query(
+        name="q5",
+        title="persist processing times: start and end of each order line",
+        streams=("times",),
+        output="table",
+        answers=answers.ProcessingTimes(),
+        functions=("transformation", "writing business data"),
+        answers_markers=True,
+        tables=("production_order_line",),
+    ),
+    Query(
+        name="identity",
+        title="pass through: every record as it came",
+        streams=("sensor1",),
+        output="topic",
+        answers=answers.Identity(),
+        functions=(),
+        answers_markers=True,
+        sample=_since_intended,
+    ),
+)
+
+
+class Espbench:
+    """Enterprise stream processing (Hesse et al., 2021): five queries, streams and tables."""
+
+    name: ClassVar[str] = "espbench"
+    version: ClassVar[str] = tables.VERSION
+    title: ClassVar[str] = "enterprise stream processing: sensor streams and business data"
+    parameters: ClassVar[type[BaseModel]] = Parameters
+    queries: ClassVar[Mapping[str, Query]] = {query.name: query for query in QUERIES}
+    default_queries: ClassVar[tuple[str, ...]] = ("q1", "q2", "q3", "q4", "q5")
+    quick: ClassVar[Mapping[str, Json]] = {"warehouses": 1}
+
+    def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
+        """Render sensor lines or production times."""
+        parameters = Parameters.model_validate(spec.parameters)
+        if stream == "times":
+            orders = tables.order_lines(parameters.warehouses, spec.seed)
+            return Payloads(times.lines(orders, count))
+        workplace = parameters.workplaces[0 if stream == "sensor1" else 1]
+        size = min(count, parameters.ring)
+        if parameters.sensors is not None:
+            ring = sensors.from_file(Path(parameters.sensors), workplace, size)
+        else:
+            ring = sensors.lines(size, workplace, spec.seed)
+        return Payloads(ring, sensors.marker())
+
+    def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+        """Raise W so that no order line repeats, and the warm-up so that a downtime is seen."""
+        if spec.query == "q5":
+            return _with_enough_order_lines(spec)
+        if spec.query == "q4" and _planned_downtimes(spec):
+            return _with_room_for_downtime(spec)
+        return spec, []
+
+    def load_tables(
+        self,
+        spec: TrialSpec,
+        postgres: PostgresEndpoint,
+        cache: Path,
+        spark: Callable[[], SparkSession],
+    ) -> None:
+        """Load the tables if another state of them is there, else reset those of the query."""
+        folder = _folder(spec, cache, spark)
+        if not tables.is_loaded(postgres, folder):
+            tables.load(postgres, folder)
+            tables.verify(postgres, folder)
+        tables.reset(postgres, folder, self.queries[spec.query].tables)
+
+    def record_tables(
+        self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path
+    ) -> Mapping[str, pa.Table]:
+        """Read the query's tables, and what they were before where the answer needs it."""
+        names = self.queries[spec.query].tables
+        recorded = {name: tables.read(postgres, name) for name in names}
+        if self.queries[spec.query].output == "table":
+            folder = tables.folder(cache, _warehouses(spec), spec.seed)
+            recorded |= {f"{name}.pristine": tables.pristine(folder, name) for name in names}
+        return recorded
+
+    def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
+        """Write a downtime over the middle half of the measured time, shortly before it begins."""
+        if spec.query != "q4":
+            return []
+        quarter_ms = (measured.end_ms - measured.start_ms) // 4
+        start_ms, end_ms = measured.start_ms + quarter_ms, measured.end_ms - quarter_ms
+
+        def act(workplace: int) -> Act:
+            return Act(
+                at_s=spec.warmup_s + spec.duration_s / 4 - DOWNTIME_LEAD_S,
+                what=f"workplace {workplace} gets a downtime",
+                do=lambda: tables.set_downtime(postgres, workplace, start_ms, end_ms),
+            )
+
+        return [act(workplace) for workplace in _planned_downtimes(spec)]
+
+    def table_answered(
+        self, spec: TrialSpec, postgres: PostgresEndpoint, markers: Sequence[bytes]
+    ) -> bool:
+        """Tell whether the order lines of these markers have their times."""
+        return tables.times_set(postgres, [marker.split(b";", 2)[2] for marker in markers])
+
+
+def _planned_downtimes(spec: TrialSpec) -> list[int]:
+    workplaces = Parameters.model_validate(spec.parameters).workplaces
+    return sorted(set(workplaces) - {_NEVER_DOWN, _ALWAYS_DOWN})
+
+
+def _warehouses(spec: TrialSpec) -> int:
+    return Parameters.model_validate(spec.parameters).warehouses
+
+
+def _folder(spec: TrialSpec, cache: Path, spark: Callable[[], SparkSession]) -> Path:
+    folder = tables.folder(cache, _warehouses(spec), spec.seed)
+    if folder.exists():
+        return folder
+    return tables.generate(spark(), _warehouses(spec), spec.seed, cache)
+
+
+def _with_enough_order_lines(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+    """Cover the load, ten seconds more and the markers: two records per order line."""
+    records = spec.rate * (spec.warmup_s + spec.duration_s + 10) + 2 * spec.partitions
+    asked = _warehouses(spec)
+    needed = tables.warehouses_for(int(records / 2) + 1, asked, spec.seed)
+    if needed == asked:
+        return spec, []
+    parameters = {**spec.parameters, "warehouses": needed}
+    reason = f"W raised from {asked} to {needed}: the stream must not repeat an order line"
+    return spec.model_copy(update={"parameters": parameters}), [reason]
+
+
+def _with_room_for_downtime(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+    needed_s = DOWNTIME_LEAD_S - spec.duration_s / 4
+    if spec.warmup_s >= needed_s:
+        return spec, []
+    reason = (
+        f"warm-up lengthened from {spec.warmup_s:g} s to {needed_s:g} s: "
+        f"a downtime is written {DOWNTIME_LEAD_S:g} s before it begins"
+    )
+    return spec.model_copy(update={"warmup_s": needed_s}), [reason]
