@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.spec.contracts import Endpoints, Json, JobSpec, Progress, Resources
+from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - a variable's name

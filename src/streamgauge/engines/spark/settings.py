@@ -1,0 +1,157 @@
+"""Settings of a Spark job: from the user's options to what is in force, all of it reported.
+
+A setting's name tells where it goes: `spark.…` to the session, `source.…` to each Kafka source,
+`sink.…` to the Kafka sink. The rest describes: `mode`, `profile` and `trigger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from streamgauge import units
+from streamgauge.engines.spark.query import Mode, SparkQuery
+from streamgauge.errors import UsageError, unknown_name
+from streamgauge.spec.contracts import JobSpec
+
+Profile = Literal["tuned", "defaults"]
+PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
+
+OPTIONS = ("mode", "trigger", "profile", "memory", "conf.KEY")
+CONF = "conf."
+PLACES = ("spark.", "source.", "sink.")
+
+CONTINUOUS_CHECKPOINT_S = 1.0
+MEMORY = "2g"
+
+_FILE_CHECKPOINTS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+
+# What stays in every profile: nothing here makes Spark faster.
+_BASE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "source.startingOffsets": "earliest",
+}
+
+_TUNED = {
+    # Checkpoints lie on a local disk, where a rename is atomic: no need for the costlier way.
+    "spark.sql.streaming.checkpointFileManagerClass": _FILE_CHECKPOINTS,
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    "source.kafka.fetch.max.wait.ms": "10",
+    "sink.kafka.linger.ms": "0",
+}
+
+# Offsets are written while the next batch runs.
+_ASYNC_PROGRESS = {"sink.asyncProgressTrackingEnabled": "true"}
+
+
+def resolve(job: JobSpec, query: SparkQuery) -> tuple[Mode, float | None, dict[str, str]]:
+    """Return mode, trigger interval in seconds (None for as fast as possible) and settings.
+
+    Raises:
+        UsageError: An option is unknown or makes no sense for this query.
+    """
+    _refuse_unknown(job.options)
+    mode = query.choose_mode(job.query, job.options.get("mode", job.mode))
+    trigger_s = _trigger(job.options, mode)
+    profile = _profile(job.options)
+    settings = dict(_BASE)
+    settings["spark.driver.memory"] = _memory(job.options)
+    if profile == "tuned":
+        settings |= _tuned(mode, query, trigger_s)
+    settings |= _conf(job.options)
+    settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, query, trigger_s)}
+    return mode, trigger_s, settings
+
+
+def slots(mode: Mode, query: SparkQuery, inputs: int, cpus: int, shuffle: int) -> int:
+    """Return the number of tasks that must be able to run at once.
+
+    Long-running modes hold a slot for every input partition, and real-time mode for every shuffle
+    partition as well, for as long as they run.
+    """
+    needed = {
+        "realtime": inputs + (shuffle if query.stateful else 0),
+        "continuous": inputs,
+        "microbatch": 1,
+    }
+    return max(cpus, needed[mode])
+
+
+def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
+    """Return the settings of a place (`source.`), without that word; `spark.` keeps it."""
+    cut = "" if place == "spark." else place
+    return {
+        key.removeprefix(cut): value for key, value in settings.items() if key.startswith(place)
+    }
+
+
+def _tuned(mode: Mode, query: SparkQuery, trigger_s: float | None) -> dict[str, str]:
+    asynchronous = mode == "microbatch" and query.asynchronous and trigger_s is None
+    return {**_TUNED, **(_ASYNC_PROGRESS if asynchronous else {})}
+
+
+def _refuse_unknown(options: Mapping[str, str]) -> None:
+    for option in options:
+        if option not in OPTIONS and not option.startswith(CONF):
+            raise unknown_name("option of spark", option, OPTIONS)
+
+
+def _trigger(options: Mapping[str, str], mode: Mode) -> float | None:
+    if "trigger" not in options:
+        return None
+    if mode != "microbatch":
+        raise UsageError(
+            f"a trigger interval needs micro-batches, and the mode is {mode}",
+            "Add -E mode=microbatch, or leave the trigger out.",
+        )
+    interval_s = units.parse_duration(options["trigger"])
+    if interval_s <= 0:
+        raise UsageError("the trigger interval must be positive", "Write it like -E trigger=4s.")
+    return interval_s
+
+
+def _profile(options: Mapping[str, str]) -> Profile:
+    wanted = options.get("profile", "tuned")
+    for profile in PROFILES:
+        if profile == wanted:
+            return profile
+    raise unknown_name("profile of spark", wanted, PROFILES)
+
+
+def _memory(options: Mapping[str, str]) -> str:
+    size = units.parse_size(options["memory"].upper()) if "memory" in options else None
+    if size is None:
+        return MEMORY
+    if size < 512 * 10**6:
+        raise UsageError("Spark needs 512 MB of memory at least", "Write it like -E memory=2g.")
+    return f"{size // 2**20}m"
+
+
+def _conf(options: Mapping[str, str]) -> dict[str, str]:
+    conf = {
+        option.removeprefix(CONF): value
+        for option, value in options.items()
+        if option.startswith(CONF)
+    }
+    for key in conf:
+        if not key.startswith(PLACES):
+            raise UsageError(
+                f"setting {key!r} has no place to go",
+                "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
+            )
+    return conf
+
+
+def _describe(mode: Mode, query: SparkQuery, trigger_s: float | None) -> str:
+    if mode == "realtime":
+        return f"checkpoint every {query.checkpoint_s:g} s"
+    if mode == "continuous":
+        return f"checkpoint every {CONTINUOUS_CHECKPOINT_S:g} s"
+    return "as fast as possible" if trigger_s is None else f"every {trigger_s:g} s"

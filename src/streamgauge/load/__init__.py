@@ -1,0 +1,1 @@
+"""The load: the arrival schedule and the sender that keeps it."""
