@@ -172,9 +172,9 @@ class Answers(Protocol):
     and value (binary). Instances are sent to other processes, so they must pickle.
     """
 
-    aligned: int
+    aligned: ClassVar[int]
     """Ranges of the input begin at multiples of this offset (a count window's size, else 1)."""
-    merges: bool
+    merges: ClassVar[bool]
     """True when a key's contributions may lie in several ranges, to be brought together."""
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
@@ -192,6 +192,14 @@ class Answers(Protocol):
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
         """Tell for each pair of rows whether the output is right."""
+
+
+@runtime_checkable
+class AnswersInTables(Answers, Protocol):
+    """Ability of answers: the query's outputs are what it did to the business tables."""
+
+    def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Return key (null for what should not have been done), value and emitted."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""Read the `id;intended;` in front of every message, many messages at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.errors import TrialInvalid
+
+Integers = npt.NDArray[np.int64]
+
+_HEADER = r"^(?P<id>\d+);(?P<intended>\d+);"
+_ID = r"^(?P<id>\d+);"
+
+
+@dataclass(frozen=True)
+class Headers:
+    """The ids and intended times of messages, in their order."""
+
+    keys: pa.Array
+    """Ids as strings."""
+    ids: Integers
+    intended: Integers
+    """Epoch milliseconds."""
+
+
+def headers(values: pa.Array) -> Headers:
+    """Read the headers of recorded inputs.
+
+    Raises:
+        TrialInvalid: A message has none; what we sent has one, so the topic holds something else.
+    """
+    found = pc.extract_regex(values, pattern=_HEADER)
+    if found.null_count:
+        refuse(values, pc.is_null(found), "it does not begin with id;intended;")
+    ids = pc.struct_field(found, "id")
+    return Headers(
+        keys=pc.cast(ids, pa.string()),
+        ids=integers(ids, values, "id"),
+        intended=integers(pc.struct_field(found, "intended"), values, "intended time"),
+    )
+
+
+def output_keys(values: pa.Array) -> pa.Array:
+    """Return the id that each output begins with, null where it begins with none."""
+    found = pc.extract_regex(values, pattern=_ID)
+    # The fields below a null struct hold empty text, so the struct's own nulls must be kept.
+    ids = pc.cast(pc.struct_field(found, "id"), pa.string())
+    return pc.if_else(pc.is_valid(found), ids, pa.scalar(None, pa.string()))
+
+
+def integers(cells: pa.Array, values: pa.Array, what: str) -> Integers:
+    """Turn text into numbers.
+
+    Raises:
+        TrialInvalid: A cell is no whole number of 64 bits.
+    """
+    try:
+        numbers = pc.cast(pc.cast(cells, pa.string()), pa.int64())
+    except pa.ArrowInvalid as error:
+        raise TrialInvalid(f"an input record has a bad {what}: {error}") from error
+    if numbers.null_count:
+        refuse(values, pc.is_null(numbers), f"it has no {what}")
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def refuse(values: pa.Array, bad: pa.Array, reason: str) -> None:
+    """Raise the error for the first bad input record."""
+    first = values.filter(bad)[0].as_py()
+    raise TrialInvalid(f"cannot read the input record {(first or b'')[:80]!r}: {reason}")
