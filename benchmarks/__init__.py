@@ -1,0 +1,1 @@
+"""What must be fast, with its targets; not part of the tests."""
