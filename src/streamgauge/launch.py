@@ -20,7 +20,7 @@ CANNOT_START = 127
 def main(argv: list[str]) -> None:
     """Apply the options in `argv[1]` to this process, then execute the rest of `argv`."""
     options = json.loads(argv[1])
-    command = argv[2:]
+    program, *arguments = argv[2:]
     if options["affinity"]:
         os.sched_setaffinity(0, options["affinity"])
     if options["user"]:
@@ -34,9 +34,10 @@ def main(argv: list[str]) -> None:
         if os.getppid() != options["parent"]:
             sys.exit("the process that started us is gone")
     try:
-        os.execvp(command[0], command)  # noqa: S606 - no shell is what we want
+        # Not execvp: it imports modules, which the new user may not be able to read.
+        os.execv(program, [program, *arguments])  # noqa: S606 - no shell is what we want
     except OSError as error:
-        print(f"cannot start {command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        print(f"cannot start {program}: {error.strerror}", file=sys.stderr)  # noqa: T201
         sys.exit(CANNOT_START)
 
 

@@ -68,7 +68,8 @@ def start(
         raise RuntimeError("start children from the main thread: they die with their thread")
     command = [str(part) for part in argv]
     environment = {**os.environ, **(env or {}), OWNED: _marker(detached)}
-    if shutil.which(command[0], path=environment.get("PATH")) is None:
+    program = shutil.which(command[0], path=environment.get("PATH"))
+    if program is None:
         raise NotReady(f"cannot start {command[0]}: there is no such program")
     options = {
         "parent": None if detached else os.getpid(),
@@ -79,7 +80,7 @@ def start(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         child = subprocess.Popen(
-            launcher + command,
+            [*launcher, program, *command[1:]],
             stdin=subprocess.PIPE if pipe_stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE if pipe_stdout else output,
             stderr=output,
