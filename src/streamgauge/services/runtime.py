@@ -1,0 +1,177 @@
+"""Folders of this user: what is cached, what runs, what is data; ports, secrets, free space."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from streamgauge.errors import NotReady
+from streamgauge.process import Seen
+
+CACHE_DIR = "STREAMGAUGE_CACHE_DIR"
+RUNTIME_DIR = "STREAMGAUGE_RUNTIME_DIR"
+DATA_DIR = "STREAMGAUGE_DATA_DIR"
+_MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
+
+
+def cache_dir() -> Path:
+    """Return the folder of what can be fetched again; shared by all checkouts of this user."""
+    given = os.environ.get(CACHE_DIR)
+    path = Path(given) if given else platformdirs.user_cache_path("streamgauge")
+    return _make(path.absolute(), CACHE_DIR, 0o755)
+
+
+def runtime_dir() -> Path:
+    """Return the folder of what runs now: records, logs and secrets; closed to other users."""
+    given = os.environ.get(RUNTIME_DIR)
+    session = os.environ.get("XDG_RUNTIME_DIR")
+    if given:
+        path = Path(given)
+    elif session and os.access(session, os.W_OK):
+        path = Path(session) / "streamgauge"
+    else:
+        path = Path(tempfile.gettempdir()) / f"streamgauge-{os.getuid()}" / "run"
+        _own(_make(path.parent, RUNTIME_DIR, 0o711), RUNTIME_DIR)
+    path = _own(_make(path.absolute(), RUNTIME_DIR, 0o700), RUNTIME_DIR)
+    path.chmod(0o700)
+    return path
+
+
+def data_dir() -> Path:
+    """Return the folder of topics and tables: on a disk, since they can be larger than memory."""
+    if given := os.environ.get(DATA_DIR):
+        return _make(Path(given).absolute(), DATA_DIR, 0o711)
+    places = dict.fromkeys([Path(tempfile.gettempdir()), Path("/var/tmp")])  # noqa: S108 - see _own
+    for place in places:
+        if place.is_dir() and file_system(place) not in _MEMORY_FILE_SYSTEMS:
+            ours = _own(_make(place / f"streamgauge-{os.getuid()}", DATA_DIR, 0o711), DATA_DIR)
+            return _make(ours / "data", DATA_DIR, 0o711)
+    return _make(cache_dir() / "data", DATA_DIR, 0o711)
+
+
+def file_system(path: Path) -> str:
+    """Return the type of the file system on which `path` lies, for example ext4."""
+    best, kind = "", "unknown"
+    for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines():
+        _, mount, found, *_ = line.split(" ")
+        mount = mount.replace("\\040", " ")
+        if path.is_relative_to(mount) and len(mount) >= len(best):
+            best, kind = mount, found
+    return kind
+
+
+def check_space(path: Path, needed_bytes: int, what: str) -> None:
+    """Refuse when the disk of `path` has too little room for `what`."""
+    free = shutil.disk_usage(path).free
+    if free < needed_bytes:
+        raise NotReady(
+            f"{path} has {free >> 20} MiB free, {what} needs {needed_bytes >> 20} MiB",
+            f"make room there, or name another folder by {CACHE_DIR} and {DATA_DIR}",
+        )
+
+
+def free_port() -> int:
+    """Return a TCP port of the loopback interface that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock, which the kernel frees should we die; waits for its turn."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file so that readers see all of it or nothing."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The folders of one embedded service: they come and go with it.
+
+    The record in `folder` tells who owns it, so that what a killed owner left can be removed.
+    """
+
+    service: str
+    folder: Path
+    """Record, log and secret; in the runtime folder."""
+    data: Path
+    """Topics or tables; in the data folder."""
+
+    @classmethod
+    def create(cls, service: str) -> Instance:
+        """Make the folders of a new instance."""
+        name = f"{service}-{secrets.token_hex(4)}"
+        instance = cls(service, runtime_dir() / name, data_dir() / name)
+        instance.data.mkdir(mode=0o700)
+        instance.folder.mkdir(mode=0o700)
+        return instance
+
+    @property
+    def secret_file(self) -> Path:
+        """Return the one file that holds the service's password."""
+        return self.folder / "password"
+
+    @property
+    def log(self) -> Path:
+        """Return the service's log file."""
+        return self.folder / f"{self.service}.log"
+
+    def write_record(self, owner: Seen | None, process: Seen, address: str) -> None:
+        """Write down who owns the instance (None: detached) and which process serves it."""
+        record = {
+            "service": self.service,
+            "data": str(self.data),
+            "owner": None if owner is None else [owner.pid, owner.started],
+            "process": [process.pid, process.started],
+            "address": address,
+        }
+        write_atomically(self.folder / "record.json", json.dumps(record), 0o600)
+
+    def remove(self) -> None:
+        """Remove the folders, secret and data included."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _make(path: Path, variable: str, mode: int) -> Path:
+    try:
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotReady(
+            f"cannot make the folder {path}: {error.strerror}",
+            f"name a folder that you may write to by {variable}",
+        ) from error
+    return path
+
+
+def _own(path: Path, variable: str) -> Path:
+    """Refuse a folder that somebody else made or may write to."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise NotReady(
+            f"{path} is not a folder of yours alone, so nothing is kept there",
+            f"remove it, or name another folder by {variable}",
+        )
+    return path

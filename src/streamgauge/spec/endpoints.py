@@ -1,0 +1,54 @@
+"""Where services are to be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class KafkaEndpoint:
+    """A Kafka cluster, and the librdkafka settings (TLS, SASL) that a client of it needs."""
+
+    bootstrap: str
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def address(self) -> str:
+        """Return the address as it may be shown."""
+        return self.bootstrap
+
+    def client_settings(
+        self, **more: str | int | float | bool
+    ) -> dict[str, str | int | float | bool]:
+        """Return a client's configuration; `more` names settings with _ for each dot."""
+        extra = {key.replace("_", "."): value for key, value in more.items()}
+        return {**self.settings, "bootstrap.servers": self.bootstrap, **extra}
+
+
+@dataclass(frozen=True)
+class PostgresEndpoint:
+    """A database, and the schema in it that is ours."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str = field(repr=False)
+    schema: str = "streamgauge"
+
+    @property
+    def address(self) -> str:
+        """Return the address as it may be shown: without user and password."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"postgresql://{host}:{self.port}/{self.database}"
+
+    def connection(self) -> dict[str, str | int]:
+        """Return the keyword arguments of `psycopg.connect`."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "dbname": self.database,
+            "user": self.user,
+            "password": self.password,
+        }
