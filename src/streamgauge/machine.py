@@ -42,12 +42,14 @@ def exclusive(what: str, address: bytes = _LOCK) -> Iterator[None]:
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     listener.listen()
-    threading.Thread(target=_answer, args=(listener, holder), daemon=True).start()
+    answering = threading.Thread(target=_answer, args=(listener, holder), daemon=True)
+    answering.start()
     try:
         yield
     finally:
         # Closing alone would not wake the thread in accept(), which keeps the address bound.
         listener.shutdown(socket.SHUT_RDWR)
+        answering.join()
         listener.close()
 
 

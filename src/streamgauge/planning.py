@@ -169,6 +169,7 @@ def _check(spec: RunSpec) -> None:
     for objective in spec.objectives:
         parse_objective(objective)
     registry.load("transports", spec.transport)
+    load_workload(spec.workload).check(cast(Any, spec.parameters))
     build = cast(Any, registry.load("experiments", spec.experiment))
     for trial in build(spec).trials:
         trial_job(trial)
@@ -197,7 +198,10 @@ def _parameters(workload: Workload, given: Mapping[str, Any], quick: bool) -> di
 
 def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
     """Read the load's options; sizes and times may carry units."""
-    names = {"linger": ("linger_s", parse_duration), "max_lateness": ("max_lateness_s", parse_duration)}
+    names = {
+        "linger": ("linger_s", parse_duration),
+        "max_lateness": ("max_lateness_s", parse_duration),
+    }
     sizes = {"batch", "buffer"}
     fields: dict[str, Any] = {}
     known = {*LoadSpec.model_fields, *names} - {"linger_s", "max_lateness_s"}

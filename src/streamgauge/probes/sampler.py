@@ -41,6 +41,12 @@ class Sampler:
         columns = {name: [row.get(name) for row in self.rows] for name in names}
         pq.write_table(pa.table(columns), file)
 
+    def stop(self) -> None:
+        """Take no more samples."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
     def _run(self) -> None:
         next_s = time.monotonic()
         while not self._stop.wait(max(0.0, next_s - time.monotonic())):
@@ -53,7 +59,7 @@ class Sampler:
         for name, probe in self._probes.items():
             try:
                 row.update(probe(now_s))
-            except Exception as error:  # noqa: BLE001 - a probe must never end a trial
+            except Exception as error:
                 if name not in self._broken:
                     self._broken.add(name)
                     _log.warning("probe %s failed: %s", name, error)
@@ -69,5 +75,4 @@ class Sampler:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stop.set()
-        self._thread.join(timeout=5)
+        self.stop()

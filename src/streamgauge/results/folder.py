@@ -1,9 +1,9 @@
 """The run folder: written while a run goes on, readable at any moment, by anybody.
 
-    run.json                 the spec, the machine, the process that runs it; status and answer
-    trials/001/trial.json    the truth about a trial; written last, atomically
-    live.jsonl               what happens, once a second
-    results.csv              a line per trial
+run.json                 the spec, the machine, the process that runs it; status and answer
+trials/001/trial.json    the truth about a trial; written last, atomically
+live.jsonl               what happens, once a second
+results.csv              a line per trial
 """
 
 from __future__ import annotations

@@ -245,6 +245,9 @@ class Workload(Protocol):
     quick: ClassVar[Mapping[str, Json]]
     """Parameters of a quick run, where they differ from the defaults."""
 
+    def check(self, parameters: Mapping[str, Json]) -> None:
+        """Refuse parameters that cannot work with a UsageError, before anything is started."""
+
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render a stream's payloads for `count` records; called in the sender's process."""
 
@@ -281,9 +284,7 @@ class HasTables(Workload, Protocol):
     def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
         """Return what is to be done in the database while the trial runs."""
 
-    def table_answered(
-        self, spec: TrialSpec, postgres: PostgresEndpoint, markers: Sequence[bytes]
-    ) -> bool:
+    def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
         """Tell whether every marker's row is there."""
 
 

@@ -126,6 +126,12 @@ class Espbench:
     default_queries: ClassVar[tuple[str, ...]] = ("q1", "q2", "q3", "q4", "q5")
     quick: ClassVar[Mapping[str, Json]] = {"warehouses": 1}
 
+    def check(self, parameters: Mapping[str, Json]) -> None:
+        """Read the sensor file once, so that a bad line is found before anything is started."""
+        chosen = Parameters.model_validate(parameters)
+        if chosen.sensors is not None:
+            sensors.from_file(Path(chosen.sensors), 1, chosen.ring)
+
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render sensor lines or production times."""
         parameters = Parameters.model_validate(spec.parameters)
@@ -189,9 +195,7 @@ class Espbench:
 
         return [act(workplace) for workplace in _planned_downtimes(spec)]
 
-    def table_answered(
-        self, spec: TrialSpec, postgres: PostgresEndpoint, markers: Sequence[bytes]
-    ) -> bool:
+    def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
         """Tell whether the order lines of these markers have their times."""
         return tables.times_set(postgres, [marker.split(b";", 2)[2] for marker in markers])
 

@@ -1,0 +1,282 @@
+"""`streamgauge run`: from options to a run, its progress and its result."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from typer import Context
+
+    from streamgauge.planning import Asked
+    from streamgauge.results.folder import RunFolder
+    from streamgauge.spec.run import RunSpec
+
+EXAMPLES = """\b
+Examples:
+  streamgauge run espbench --quick                    all five queries, smallest sizes
+  streamgauge run espbench --rate 10k/s --duration 5m
+  streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
+  streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
+  streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
+  streamgauge run --resume @0                         go on where the latest run was interrupted"""
+
+_RUN = "What to run"
+_LOAD = "Load"
+_WHERE = "Where"
+_OUT = "Results"
+
+
+def _twin(name: str) -> str:
+    return f"STREAMGAUGE_{name}"
+
+
+def run(
+    context: typer.Context,
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="WORKLOAD[/QUERY,…]", help="See `streamgauge list`."),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "-e", "--engine", help="System under test [default: spark].", envvar=_twin("ENGINE")
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            "-x",
+            "--experiment",
+            help="Question to ask [default: fixed-rate].",
+            envvar=_twin("EXPERIMENT"),
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="A named complete configuration, or a YAML file of yours.", envvar=_twin("PRESET")
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s].",
+            envvar=_twin("RATE"),
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(help="Measured time [default: 5m].", envvar=_twin("DURATION")),
+    ] = None,
+    warmup: Annotated[
+        str | None,
+        typer.Option(help="Load before the measured time [default: 90s].", envvar=_twin("WARMUP")),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="Trials of each kind [default: 1].", envvar=_twin("REPEATS"))
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(help="CPUs for the engine [default: all].", envvar=_twin("CORES")),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of all data [default: 1].", envvar=_twin("SEED"))
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("-P", metavar="KEY=VALUE", help="Parameter of the workload."),
+    ] = None,
+    engine_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-E",
+            metavar="KEY=VALUE",
+            help="Option of the engine: mode=realtime, trigger=4s, conf.KEY=VALUE.",
+        ),
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-L", metavar="KEY=VALUE", help="Option of the load: acks, batch, linger, compression …"
+        ),
+    ] = None,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="How records travel [default: kafka].", envvar=_twin("TRANSPORT")),
+    ] = None,
+    objectives: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            metavar="METRIC<BOUND",
+            help="A bound to hold, as 'latency.p99<2s'; exit code 1 when it is missed.",
+        ),
+    ] = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="KEY=VALUE", help="A name to find the run by."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Smallest sizes: shows that it works, measures nothing.",
+            envvar=_twin("QUICK"),
+        ),
+    ] = False,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep", help="Keep all records, for `streamgauge validate`.", envvar=_twin("KEEP")
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the trials, start nothing.")
+    ] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with an interrupted run.")
+    ] = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A given Kafka [default: an embedded one].",
+            envvar=_twin("KAFKA"),
+        ),
+    ] = None,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A given PostgreSQL [default: an embedded one].",
+            envvar=_twin("POSTGRES"),
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print the result as one JSON object.", envvar=_twin("JSON")),
+    ] = False,
+    runs_dir: Annotated[
+        Path, typer.Option(help="Folder of all runs.", envvar=_twin("RUNS_DIR"))
+    ] = Path("runs"),
+) -> int:
+    """Run a workload on an engine: load, answers, verdicts, latencies.
+
+    Services are embedded unless given by address. Every answer is checked; a result that cannot
+    be trusted is called invalid.
+    """
+    given = {
+        "engine": engine,
+        "experiment": experiment,
+        "preset": preset,
+        "rates": rate.split(",") if rate else None,
+        "duration": duration,
+        "warmup": warmup,
+        "repeats": repeats,
+        "partitions": partitions,
+        "cores": cores,
+        "seed": seed,
+        "parameters": _pairs("-P", parameters),
+        "engine_options": _pairs("-E", engine_options),
+        "load": _pairs("-L", load),
+        "transport": transport,
+        "objectives": tuple(objectives) if objectives else None,
+        "tags": _pairs("--tag", tags),
+        "quick": quick or None,
+        "keep": keep or None,
+        "kafka": kafka,
+        "postgres": postgres,
+    }
+    if resume is not None:
+        return _finish(_resume(resume, runs_dir), as_json=as_json)
+    spec = _plan(context, target, given)
+    if dry_run:
+        return _show_plan(spec, as_json=as_json)
+    return _finish(_start(spec, runs_dir), as_json=as_json)
+
+
+def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpec:
+    from streamgauge.planning import plan_run
+
+    return plan_run(target, _asked(context, given))
+
+
+def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
+    """Keep what was given, with the way it came: option or environment."""
+    from streamgauge.planning import Asked
+
+    names = {"rates": "rate"}
+    asked = {}
+    for name, value in given.items():
+        if value is not None:
+            source = context.get_parameter_source(names.get(name, name))
+            origin = "environment" if source is not None and "ENV" in source.name else "option"
+            asked[name] = Asked(value, origin)  # type: ignore[arg-type]  # one of two literals
+    return asked
+
+
+def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
+    from streamgauge.errors import UsageError
+
+    if texts is None:
+        return None
+    pairs = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{option} {text}: expected KEY=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
+    from streamgauge import runner
+    from streamgauge.cli.progress import Progress
+    from streamgauge.services import choose
+
+    command = ["streamgauge", *sys.argv[1:]]
+    with Progress(spec) as progress:
+        return runner.start(
+            spec, runs_dir, [shlex.quote(word) for word in command], progress.show, choose(spec)
+        )
+
+
+def _resume(name: str, runs_dir: Path) -> RunFolder:
+    from streamgauge import runner
+    from streamgauge.cli.progress import Progress
+    from streamgauge.results.folder import find
+    from streamgauge.services import choose
+
+    folder = find(runs_dir, name)
+    spec = folder.record().spec
+    with Progress(spec) as progress:
+        return runner.resume(folder, progress.show, choose(spec))
+
+
+def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
+    from streamgauge.cli.plan import show_plan
+
+    show_plan(spec, as_json=as_json)
+    return 0
+
+
+def _finish(folder: RunFolder, *, as_json: bool) -> int:
+    from streamgauge.cli.show import show_run
+    from streamgauge.measure.verdicts import exit_code
+    from streamgauge.metrics import parse_objective
+
+    show_run(folder, as_json=as_json)
+    record = folder.record()
+    objectives = [parse_objective(text) for text in record.spec.objectives]
+    return exit_code(
+        folder.trials(), interrupted=record.status == "interrupted", objectives=objectives
+    )

@@ -1,0 +1,92 @@
+"""`streamgauge show`, `runs`, `validate`: look at what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamgauge.cli.output import Json, print_json, print_line
+
+if TYPE_CHECKING:
+    from streamgauge.results.folder import RunFolder
+    from streamgauge.spec.contracts import Workload
+
+SHOW_EXAMPLES = """\b
+Examples:
+  streamgauge show espbench      what the workload computes, and which core functions it covers
+  streamgauge show @0            the latest run
+  streamgauge show 20261116-17   a run by the beginning of its id"""
+
+RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")]
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME|RUN", help="A workload or a run.")],
+    runs_dir: RunsDir = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """Show a workload, or a run by id prefix, tag, path or @0 (the latest)."""
+    from streamgauge import registry
+    from streamgauge.planning import load_workload
+    from streamgauge.results.folder import find
+
+    if name in registry.names("workloads"):
+        _show_workload(load_workload(name), as_json=as_json)
+    else:
+        show_run(find(runs_dir, name), as_json=as_json)
+
+
+def runs(runs_dir: RunsDir = Path("runs"), as_json: Json = False) -> None:
+    """List all runs, the latest first."""
+    from rich.console import Console
+
+    from streamgauge.report.terminal import runs_table
+    from streamgauge.results.folder import all_runs
+
+    folders = sorted(all_runs(runs_dir), key=lambda f: f.record().started, reverse=True)
+    if as_json:
+        records = [folder.record() for folder in folders]
+        print_json({"runs": [{"run": r.id, "status": r.status} for r in records]})
+    elif folders:
+        Console().print(runs_table(folders))
+    else:
+        print_line(f"no runs in {runs_dir}")
+
+
+def show_run(folder: RunFolder, *, as_json: bool) -> None:
+    """Print a run's results."""
+    if as_json:
+        from streamgauge.results.summary import summary
+
+        print_json(summary(folder))
+        return
+    from rich.console import Console
+
+    from streamgauge.report.terminal import render
+
+    Console().print(render(folder))
+
+
+def _show_workload(workload: Workload, *, as_json: bool) -> None:
+    queries = list(workload.queries.values())
+    if as_json:
+        described = [
+            {"name": q.name, "title": q.title, "streams": q.streams, "functions": q.functions}
+            for q in queries
+        ]
+        print_json({"workload": workload.name, "queries": described})
+        return
+    print_line(f"{workload.name} (version {workload.version}): {workload.title}\n")
+    for query in queries:
+        by_name = "" if query.name in workload.default_queries else " (run by name only)"
+        print_line(f"  {query.name:9} {query.title}{by_name}")
+        print_line(f"            reads {', '.join(query.streams)}; writes a {query.output}")
+    print_line("\nCoverage of core functions:")
+    for function in dict.fromkeys(name for query in queries for name in query.functions):
+        covered = [query.name for query in queries if function in query.functions]
+        print_line(f"  {function:32} {', '.join(covered)}")
+    print_line("\nParameters (-P key=value):")
+    for name, field in workload.parameters.model_fields.items():
+        print_line(f"  {name:12} default {field.default}")

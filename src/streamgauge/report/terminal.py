@@ -1,0 +1,99 @@
+"""A run in the terminal: a table that is understood at a glance, then what to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.results.summary import reasons
+from streamgauge.spec.trial import TrialResult
+from streamgauge.units import format_count, format_duration, format_rate
+
+_MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim")}
+
+
+def render(folder: RunFolder) -> RenderableType:
+    """Show a run: results, then what is wrong or worth knowing."""
+    record, results = folder.record(), folder.trials()
+    parts: list[RenderableType] = [_headline(record), _table(results)]
+    parts += [_remark(text) for text in _remarks(results)]
+    parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
+    parts.append(Text(f"  {folder.path}", style="dim"))
+    return Group(*parts)
+
+
+def runs_table(folders: Sequence[RunFolder]) -> Table:
+    """List runs, the latest first."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("run", "started", "status", "trials", "what"):
+        table.add_column(name)
+    for folder in folders:
+        record = folder.record()
+        spec = record.spec
+        what = f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}"
+        number = str(len(folder.trials()))
+        table.add_row(record.id, record.started, record.status, number, escape(what))
+    return table
+
+
+def _headline(record: RunRecord) -> Text:
+    spec = record.spec
+    line = Text(f"{spec.workload} on {spec.engine}", style="bold")
+    line.append(f" · {record.machine.get('cores')} cores, everything on one machine", style="dim")
+    line.append(
+        f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
+    )
+    if spec.quick:
+        line.append(" · quick: not a measurement", style="bold yellow")
+    return line
+
+
+def _table(results: Sequence[TrialResult]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("query", "rate", "mode"):
+        table.add_column(name)
+    for name in ("valid", "correct", "kept up"):
+        table.add_column(name, justify="center")
+    for name in ("p50", "p90", "p99", "max", "outputs", "cpu"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in results:
+        table.add_row(*_row(result))
+    return table
+
+
+def _row(result: TrialResult) -> Iterable[RenderableType]:
+    spec, metrics = result.spec, result.metrics
+    yield spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
+    yield format_rate(spec.rate)
+    yield spec.mode or ""
+    for verdict in (result.valid, result.correct, result.kept_up):
+        mark, style = _MARKS[verdict.holds]
+        yield Text(mark, style=style)
+    for name in ("p50", "p90", "p99", "max"):
+        value = metrics.get(f"latency.{name}")
+        yield format_duration(value) if value is not None else "–"
+    yield format_count(result.counts.outputs)
+    cpu = metrics.get("cpu.engine")
+    yield f"{cpu:.2f}" if cpu is not None else "–"
+
+
+def _remarks(results: Sequence[TrialResult]) -> list[tuple[TrialResult, str]]:
+    """Collect what is not true and not merely unknown, each reason once."""
+    return [
+        (result, str(reason))
+        for result in results
+        for reason in reasons(result)
+        if not (result.spec.quick and "quick" in str(reason))
+    ]
+
+
+def _remark(remark: tuple[TrialResult, str]) -> Text:
+    result, reason = remark
+    style = "red" if result.status != "done" or result.correct.holds is False else ""
+    return Text(f"  {result.spec.query} at {format_rate(result.spec.rate)}: {reason}", style=style)

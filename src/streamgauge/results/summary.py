@@ -1,0 +1,59 @@
+"""A run as one object: what `--json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from streamgauge.results.folder import RunFolder
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.trial import TrialResult, Verdict
+
+
+def summary(folder: RunFolder) -> dict[str, Json]:
+    """Return the run with all finished trials."""
+    record = folder.record()
+    return {
+        "run": record.id,
+        "path": str(folder.path.absolute()),
+        "status": record.status,
+        "answer": _json(record.answer),
+        "warnings": list(record.warnings),
+        "trials": [_trial(result, record.machine) for result in folder.trials()],
+    }
+
+
+def _trial(result: TrialResult, machine: Mapping[str, object]) -> dict[str, Json]:
+    spec = result.spec
+    return {
+        "workload": spec.workload,
+        "query": spec.query,
+        "engine": spec.engine,
+        "mode": spec.mode,
+        "rate": spec.rate,
+        "repeat": spec.repeat,
+        "status": result.status,
+        "valid": result.valid.holds,
+        "correct": result.correct.holds,
+        "kept_up": result.kept_up.holds,
+        "reasons": reasons(result),
+        "inputs": result.inputs,
+        "counts": _json(result.counts.model_dump()),
+        "metrics": _json(result.metrics),
+        "environment": _json({**machine, "quick": spec.quick, "settings": result.settings}),
+    }
+
+
+def reasons(result: TrialResult) -> list[Json]:
+    """Tell why a verdict is not true, the cause first."""
+    verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
+    told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
+    return [*([result.cause] if result.cause else []), *told]
+
+
+def _json(value: object) -> Json:
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_json(item) for item in value]
+    assert value is None or isinstance(value, str | int | float)
+    return value

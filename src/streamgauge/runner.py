@@ -1,0 +1,212 @@
+"""One run: the machine's lock, services across trials, the loop over trials, resuming, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from streamgauge import machine, registry
+from streamgauge.errors import NotReady
+from streamgauge.planning import load_engine, load_workload
+from streamgauge.results.csv import write_csv
+from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
+from streamgauge.services import java, runtime
+from streamgauge.services.service import RunningService, Service
+from streamgauge.spec.contracts import Experiment
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialResult
+from streamgauge.trial.bench import Announce, Bench, Event
+from streamgauge.trial.phases import run_trial
+from streamgauge.trial.watch import Clock
+from streamgauge.units import format_size
+from streamgauge.validation import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RECORD_BYTES = 300
+"""Upper bound of what a record takes in a topic of the workloads so far."""
+SPARE_BYTES = 2 << 30
+
+
+def start(
+    spec: RunSpec,
+    runs: Path,
+    command: Sequence[str],
+    listen: Announce,
+    services: Sequence[Service[Any]],
+    clock: Clock | None = None,
+) -> RunFolder:
+    """Run an experiment from its beginning and return its folder."""
+    check_engine(spec.engine)
+    check_space(spec, runs)
+    with machine.exclusive(" ".join(command)):
+        folder = RunFolder.create(runs, spec, list(command), machine.describe())
+        _go_on(folder, listen, services, clock)
+    return folder
+
+
+def resume(
+    folder: RunFolder,
+    listen: Announce,
+    services: Sequence[Service[Any]],
+    clock: Clock | None = None,
+) -> RunFolder:
+    """Go on with a run that was interrupted; finished trials are kept."""
+    check_engine(folder.record().spec.engine)
+    with machine.exclusive(f"resume {folder.name}"):
+        folder.adopt()
+        _go_on(folder, listen, services, clock)
+    return folder
+
+
+def check_engine(name: str) -> None:
+    """Refuse to start when the engine lacks something."""
+    problems = load_engine(name).check()
+    if problems:
+        raise NotReady(
+            f"engine {name} is not ready: {'; '.join(problem.what for problem in problems)}",
+            "; ".join(problem.remedy for problem in problems),
+        )
+
+
+def check_space(spec: RunSpec, runs: Path) -> None:
+    """Refuse to start when the largest trial would not fit on the disk of the topics."""
+    workload = load_workload(spec.workload)
+    streams = max(len(workload.queries[name].streams) for name in spec.queries)
+    load_s = spec.warmup_s + spec.duration_s
+    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + SPARE_BYTES
+    runs.mkdir(parents=True, exist_ok=True)
+    for place in (runs, runtime.data_dir()):
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            raise NotReady(
+                f"{place} has {format_size(free)} free; a trial may need {format_size(needed)}",
+                "make room, shorten the trial or lower the rate",
+            )
+
+
+def _go_on(
+    folder: RunFolder, listen: Announce, services: Sequence[Service[Any]], clock: Clock | None
+) -> None:
+    """Run the trials that are still to be run; whatever happens, run.json tells the state."""
+    record = folder.record()
+    experiment = _experiment(record.spec)
+    status: RunStatus = "interrupted"
+    try:
+        with ExitStack() as stack:
+            announce = stack.enter_context(_live(folder, listen))
+            spark = stack.enter_context(ValidationSession())
+            running = stack.enter_context(ServiceSet(services))
+            while (trial := experiment.next_trial(folder.trials())) is not None:
+                bench = running.bench(spark.get, folder.name, clock or Clock())
+                announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
+                path = folder.trial_folder(trial.number)
+                result = run_trial(trial, bench, path, announce)
+                folder.write_trial(result)
+                write_csv(folder.path / "results.csv", folder.trials())
+                announce({"trial": trial.number, "status": result.status})
+        status = _status(folder.trials())
+    finally:
+        _conclude(folder, record, experiment, status)
+
+
+def _conclude(
+    folder: RunFolder, record: RunRecord, experiment: Experiment, status: RunStatus
+) -> None:
+    results = folder.trials()
+    warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
+    answer = dict(experiment.answer(results))
+    folder.write(
+        record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
+    )
+
+
+def _experiment(spec: RunSpec) -> Experiment:
+    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    return build(spec)
+
+
+def _status(results: Sequence[TrialResult]) -> RunStatus:
+    found = {result.status for result in results}
+    return "failed" if "failed" in found else "invalid" if "invalid" in found else "done"
+
+
+@contextmanager
+def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
+    """Write what happens to live.jsonl, and tell the listener."""
+    with folder.live.open("a", buffering=1, encoding="utf-8") as file:
+
+        def announce(event: Event) -> None:
+            stamped = {"at": time.time(), **event}
+            file.write(json.dumps(stamped) + "\n")
+            listen(stamped)
+
+        yield announce
+
+
+class ServiceSet:
+    """The services of a run, kept across trials and started again when one has died."""
+
+    def __init__(self, services: Sequence[Service[Any]]) -> None:
+        self._services = {service.name: service for service in services}
+        self._running: dict[str, RunningService[Any]] = {}
+        self._stacks: dict[str, ExitStack] = {}
+
+    def bench(self, spark: Callable[[], SparkSession], topics: str, clock: Clock) -> Bench:
+        """Return what the next trial needs, with every service alive."""
+        for name in self._services:
+            if name not in self._running or self._running[name].failure():
+                self._restart(name)
+        return Bench(
+            kafka=self._running["kafka"],
+            postgres=self._running.get("postgres"),
+            spark=spark,
+            cache=runtime.cache_dir() / "data",
+            topics=topics,
+            clock=clock,
+        )
+
+    def _restart(self, name: str) -> None:
+        if name in self._stacks:
+            self._stacks.pop(name).close()
+        stack = ExitStack()
+        self._running[name] = stack.enter_context(self._services[name].up())
+        self._stacks[name] = stack
+
+    def __enter__(self) -> ServiceSet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as all_of_them:
+            for stack in self._stacks.values():
+                all_of_them.push(stack)
+
+
+class ValidationSession:
+    """The Spark session for validation and data generation: one per run, from its first use on."""
+
+    def __init__(self) -> None:
+        self._spark: SparkSession | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="streamgauge-", dir=runtime.data_dir())
+
+    def get(self) -> SparkSession:
+        """Return the session, started when there is none yet."""
+        if self._spark is None:
+            home = java.spark_java_home(java.find_java())
+            self._spark = session.validation_session(home, Path(self._folder.name))
+        return self._spark
+
+    def __enter__(self) -> ValidationSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spark is not None:
+            session.stop(self._spark)
+        self._folder.cleanup()

@@ -1,0 +1,1 @@
+"""One trial: its phases, readiness, drain and record."""

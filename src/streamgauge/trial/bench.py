@@ -1,0 +1,69 @@
+"""What the trials of a run share, and what becomes known of one trial as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.load.process import SenderSummary
+from streamgauge.measure.verdicts import Drain
+from streamgauge.probes.sampler import Row
+from streamgauge.services.service import RunningService
+from streamgauge.spec.contracts import JobSpec, Json, Span
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.trial import Status, TrialSpec
+from streamgauge.trial.watch import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamgauge.validation.validator import Validation
+
+Event = Mapping[str, Json]
+Announce = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The services, the validator's Spark session and the folders that trials share."""
+
+    kafka: RunningService[KafkaEndpoint]
+    postgres: RunningService[PostgresEndpoint] | None
+    spark: Callable[[], SparkSession]
+    cache: Path
+    """Where generated business data are kept."""
+    topics: str
+    """Beginning of all topic names of the run."""
+    clock: Clock = field(default_factory=Clock)
+
+    def services(
+        self,
+    ) -> dict[str, RunningService[KafkaEndpoint] | RunningService[PostgresEndpoint]]:
+        """Return the services by the role they have in a trial."""
+        if self.postgres is None:
+            return {"broker": self.kafka}
+        return {"broker": self.kafka, "database": self.postgres}
+
+
+@dataclass
+class Outcome:
+    """What is known of a trial so far; a trial that breaks off leaves the rest open."""
+
+    spec: TrialSpec
+    job: JobSpec
+    status: Status = "done"
+    cause: str | None = None
+    died: str | None = None
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    phases: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    measured: Span | None = None
+    sender: SenderSummary | None = None
+    drain: Drain = field(default_factory=lambda: Drain(None))
+    clock_moved_s: float = 0.0
+    timeline: list[Row] = field(default_factory=list)
+    validation: Validation | None = None
+    topics: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,132 @@
+"""When an engine has begun, and when it has come to the end: by its progress or by markers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.load.process import Marker
+from streamgauge.spec.contracts import Endpoints, Job, Query, ReportsProgress
+from streamgauge.transports.kafka import KafkaTransport, Record, Tail
+
+STILL_S = 2.0
+"""The output must have been unchanged for this long."""
+TIMELY_S = 5.0
+"""Progress that has not moved for this long decides nothing where markers are answered."""
+
+Finished = Mapping[tuple[str, int], int]
+
+
+class Drainage:
+    """Follows an engine's progress and outputs through one trial."""
+
+    def __init__(
+        self,
+        query: Query,
+        endpoints: Endpoints,
+        transport: KafkaTransport,
+        table_answered: Callable[[Sequence[Marker]], bool],
+        job: Job,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._query = query
+        self._endpoints = endpoints
+        self._transport = transport
+        self._table_answered = table_answered
+        self._job = job
+        self._now_s = now_s
+        self._answered: set[str | None] = set()
+        self._tail: Tail | None = None
+        self._finished: Finished = {}
+        self._idle = False
+        self._moved_s = now_s()
+        self._still: tuple[list[int], float] | None = None
+
+    def follow(self) -> None:
+        """Look for answers to markers from the present end of the output on."""
+        self.close()
+        output = self._endpoints.output
+        if output is not None and self._query.answers_markers:
+            self._tail = self._transport.tail(output, self._transport.log_end(output))
+
+    def close(self) -> None:
+        """Stop looking at the output."""
+        if self._tail is not None:
+            self._tail.close()
+            self._tail = None
+
+    def finished(self) -> Finished:
+        """Return the next offset of each input partition, as the engine tells it."""
+        progress = self._job.progress() if isinstance(self._job, ReportsProgress) else None
+        if progress is not None:
+            finished, self._idle = progress.finished, progress.idle
+        else:
+            finished, self._idle = self._committed(), True
+        if finished != self._finished:
+            self._finished, self._moved_s = finished, self._now_s()
+        return self._finished
+
+    def passed(self, markers: Sequence[Marker]) -> bool:
+        """Tell whether every marker was answered, or passed by reported progress."""
+        return self._behind(markers) == 0 or self._answers(markers)
+
+    def drained(self, markers: Sequence[Marker]) -> bool:
+        """Tell whether the engine has come to the end and its output to rest."""
+        at_end = self._behind(markers) == 0 and self._idle
+        if not at_end and self._now_s() - self._moved_s > TIMELY_S:
+            at_end = self._answers(markers)
+        if not at_end:
+            self._still = None
+            return False
+        return self._is_still()
+
+    def outstanding(self, markers: Sequence[Marker]) -> int | None:
+        """Count the records that the engine has not reported as done."""
+        return self._behind(markers)
+
+    def _behind(self, markers: Sequence[Marker]) -> int | None:
+        """Count the records up to the markers that are not finished; None without any report."""
+        finished = self.finished()
+        if not finished:
+            return None
+        return sum(
+            max(0, marker.offset + 1 - finished.get((marker.stream, marker.partition), 0))
+            for marker in markers
+        )
+
+    def _answers(self, markers: Sequence[Marker]) -> bool:
+        if not self._query.answers_markers:
+            return False
+        if self._endpoints.output is None:
+            return self._table_answered(markers)
+        assert self._tail is not None, "follow() comes before the markers are sent"
+        while records := self._tail.read():
+            keys = self._query.answers.outputs(_table(records))["key"]
+            self._answered |= set(pc.unique(keys).to_pylist())
+        return {str(marker.id) for marker in markers} <= self._answered
+
+    def _is_still(self) -> bool:
+        output = self._endpoints.output
+        ends = self._transport.log_end(output) if output else []
+        if self._still is None or self._still[0] != ends:
+            self._still = (ends, self._now_s())
+        return self._now_s() - self._still[1] >= STILL_S
+
+    def _committed(self) -> Finished:
+        streams = {topic: stream for stream, topic in self._endpoints.inputs.items()}
+        offsets = self._transport.committed(self._endpoints.group, list(streams))
+        return {(streams[topic], part): offset for (topic, part), offset in offsets.items()}
+
+
+def _table(records: Sequence[Record]) -> pa.Table:
+    return pa.table(
+        {
+            "partition": pa.array([record.partition for record in records], pa.int32()),
+            "offset": pa.array([record.offset for record in records], pa.int64()),
+            "timestamp": pa.array([record.timestamp_ms for record in records], pa.int64()),
+            "value": pa.array([record.value for record in records], pa.binary()),
+        }
+    )

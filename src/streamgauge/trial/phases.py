@@ -1,0 +1,264 @@
+"""The phases of a trial, one after the other; this is where a trial acts.
+
+prepare → start → consume → warm-up → measure → drain → stop → validate → record
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from streamgauge.errors import TrialFailed, TrialInvalid, UsageError
+from streamgauge.load.process import Marker, Sender
+from streamgauge.measure.verdicts import Drain
+from streamgauge.planning import load_engine, load_workload, trial_job
+from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.spec.contracts import (
+    Act,
+    Endpoints,
+    HasTables,
+    Job,
+    Query,
+    Resources,
+    Span,
+)
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.trial import record
+from streamgauge.trial.bench import Announce, Bench, Outcome
+from streamgauge.trial.drain import Drainage
+from streamgauge.trial.probes import trial_probes
+from streamgauge.trial.watch import Watch
+from streamgauge.validation.records import KafkaRecords, keep
+from streamgauge.validation.validator import validate
+
+CONSUME_LIMIT_S = 120.0
+SENDER_LIMIT_S = 120.0
+LATE_LOAD_S = 5.0
+"""How much longer than planned a sender may take before the load is cut off."""
+_LEAD_S = 0.5
+"""Between the decision to begin and the first intended time."""
+
+
+def run_trial(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
+    """Run one trial and return what came of it; never raises for what spoils a trial."""
+    return Trial(spec, bench, folder, announce).run()
+
+
+class Trial:
+    """One trial under way."""
+
+    def __init__(self, spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> None:
+        self.bench = bench
+        self.folder = folder
+        self.workload = load_workload(spec.workload)
+        self.engine = load_engine(spec.engine)
+        self.query: Query = self.workload.queries[spec.query]
+        warnings: list[str] = []
+        if isinstance(self.workload, HasTables):
+            spec, warnings = self.workload.plan(spec)
+        job = trial_job(spec)
+        self.spec = spec.model_copy(update={"mode": job.mode})
+        self.outcome = Outcome(spec=self.spec, job=job, warnings=warnings)
+        self._announce = announce
+        (folder / "logs").mkdir(parents=True)
+        self.endpoints = self._endpoints()
+        self.transport = KafkaTransport(bench.kafka.endpoint)
+        self.watch = Watch(bench.services(), folder, bench.clock)
+
+    def run(self) -> TrialResult:
+        """Go through all phases; what breaks off a trial becomes its status and cause."""
+        try:
+            self._measure()
+            self._validate()
+        except TrialFailed as error:
+            self._break_off("failed", error.message)
+        except TrialInvalid as error:
+            self._break_off("invalid", error.message)
+        finally:
+            self.outcome.clock_moved_s = self.watch.clock_moved_s
+            self.transport.delete(self.endpoints)
+        return record.result(self.outcome, self.query, answers=self.engine.answers)
+
+    def _break_off(self, status: str, cause: str) -> None:
+        self.outcome.status = "failed" if status == "failed" else "invalid"
+        self.outcome.cause = cause
+
+    def _endpoints(self) -> Endpoints:
+        # A repeated trial never meets the topics of its first try.
+        name = f"{self.bench.topics}-{self.spec.number:03}-{secrets.token_hex(2)}"
+        needs_database = bool(self.query.tables) or self.query.output == "table"
+        if needs_database and self.bench.postgres is None:
+            raise UsageError(f"{self.query.name} needs a database")
+        output = f"{name}-out" if self.query.output == "topic" else None
+        inputs = {stream: f"{name}-{stream}" for stream in self.query.streams}
+        self.outcome.topics = {**inputs, **({"out": output} if output else {})}
+        return Endpoints(
+            kafka=self.bench.kafka.endpoint,
+            inputs=inputs,
+            output=output,
+            partitions=self.spec.partitions,
+            group=name,
+            postgres=self.bench.postgres.endpoint if self.bench.postgres else None,
+        )
+
+    def _measure(self) -> None:
+        with ExitStack() as stack:
+            with self._phase("prepare"):
+                self._prepare_tables()
+                self.transport.create(self.endpoints)
+                sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
+                self.watch.sender = sender
+            with self._phase("start"):
+                job = stack.enter_context(self._start_engine())
+                self.watch.job = job
+                sender.ready(SENDER_LIMIT_S)
+            drainage = Drainage(
+                self.query, self.endpoints, self.transport, self._table_answered, job
+            )
+            sampler = Sampler(self._probes(job, sender, drainage))
+            stack.enter_context(sampler)
+            self.outcome.timeline = sampler.rows
+            stack.callback(drainage.close)
+            with self._phase("consume"):
+                drainage.follow()
+                self._await_consumption(drainage, sender.markers())
+            self._run_load(sender, sampler)
+            with self._phase("drain"):
+                drainage.follow()
+                self._drain(drainage, sender.markers())
+            self.outcome.sender = sender.finish()
+            self.watch.sender = None
+            with self._phase("stop"):
+                self.watch.check()
+                self.watch.job = None
+                job.stop()
+                sampler.stop()
+        sampler.write(self.folder / "timeline.parquet")
+
+    def _probes(self, job: Job, sender: Sender, drainage: Drainage) -> dict[str, Probe]:
+        roots = {name: service.processes for name, service in self.bench.services().items()}
+        roots |= {"engine": job.processes, "sender": lambda: [sender.pid]}
+        return trial_probes(
+            self.query, self.endpoints, self.transport, roots, drainage.finished, sender
+        )
+
+    def _prepare_tables(self) -> None:
+        if isinstance(self.workload, HasTables) and self.query.tables:
+            assert self.endpoints.postgres is not None
+            self.workload.load_tables(
+                self.spec, self.endpoints.postgres, self.bench.cache, self.bench.spark
+            )
+
+    def _start_engine(self) -> Job:
+        cpus = sorted(os.sched_getaffinity(0))[: self.spec.cores]
+        resources = Resources(cpus=tuple(cpus))
+        return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
+
+    def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
+        try:
+            self.watch.wait_for(
+                lambda: drainage.passed(markers), CONSUME_LIMIT_S, "the engine does not consume"
+            )
+        except TimeoutError as error:
+            raise TrialFailed(
+                f"{error}: no answer to the first markers and no progress past them",
+                f"see {self.folder / 'logs' / 'engine.log'}",
+            ) from None
+
+    def _run_load(self, sender: Sender, sampler: Sampler) -> None:
+        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
+        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
+        measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
+        self.outcome.measured = measured
+        acts = self._acts(measured)
+        sender.begin(start_ms)
+        with self._phase("warm-up"):
+            self._until(begin_ms, start_ms, sender, sampler, acts)
+        with self._phase("measure"):
+            self._until(measured.end_ms, start_ms, sender, sampler, acts)
+        end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
+        with self._phase("run on"):
+            self._until(end_ms, start_ms, sender, sampler, acts)
+
+    def _until(
+        self, end_ms: int, start_ms: int, sender: Sender, sampler: Sampler, acts: list[Act]
+    ) -> None:
+        """Look after the trial until a time, or until all is sent."""
+        clock = self.bench.clock
+        told_s = 0.0
+        while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:
+            self.watch.check()
+            while acts and acts[0].at_s <= now_s - start_ms / 1000:
+                acts.pop(0).do()
+            if now_s - told_s >= 1:
+                told_s = now_s
+                self._tell(sampler)
+            clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
+
+    def _acts(self, measured: Span) -> list[Act]:
+        if not isinstance(self.workload, HasTables) or self.endpoints.postgres is None:
+            return []
+        acts = self.workload.acts(self.spec, self.endpoints.postgres, measured)
+        return sorted(acts, key=lambda act: act.at_s)
+
+    def _drain(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
+        limit_s = max(60.0, self.spec.duration_s / 2)
+        try:
+            self.watch.wait_for(lambda: drainage.drained(markers), limit_s, "not drained")
+        except TimeoutError:
+            self.outcome.drain = Drain(False, drainage.outstanding(markers))
+        else:
+            self.outcome.drain = Drain(True, 0)
+
+    def _table_answered(self, markers: Sequence[Marker]) -> bool:
+        assert isinstance(self.workload, HasTables)
+        assert self.endpoints.postgres is not None
+        values = [marker.value for marker in markers]
+        return self.workload.table_answered(self.endpoints.postgres, values)
+
+    def _validate(self) -> None:
+        with self._phase("validate"):
+            tables = {}
+            if isinstance(self.workload, HasTables) and self.query.tables:
+                assert self.endpoints.postgres is not None
+                tables = dict(
+                    self.workload.record_tables(
+                        self.spec, self.endpoints.postgres, self.bench.cache
+                    )
+                )
+                record.write_tables(self.folder, tables)
+            kafka = self.endpoints.kafka
+            inputs = {
+                stream: KafkaRecords(kafka, topic)
+                for stream, topic in self.endpoints.inputs.items()
+            }
+            output = KafkaRecords(kafka, self.endpoints.output) if self.endpoints.output else None
+            if self.spec.keep:
+                for name, records in {**inputs, **({"out": output} if output else {})}.items():
+                    keep(records, self.folder / "records" / f"{name}.parquet")
+            self.outcome.validation = validate(
+                self.bench.spark(),
+                self.query,
+                inputs,
+                output,
+                tables,
+                self.outcome.job,
+                answers=self.engine.answers,
+            )
+            record.write_validation(self.folder, self.outcome.validation)
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        began_s = self.bench.clock.monotonic()
+        self._announce({"trial": self.spec.number, "phase": name})
+        try:
+            yield
+        finally:
+            self.outcome.phases[name] = self.bench.clock.monotonic() - began_s
+
+    def _tell(self, sampler: Sampler) -> None:
+        self._announce({"trial": self.spec.number, **sampler.newest})

@@ -1,0 +1,65 @@
+"""The probes of a trial: who uses what, how far the engine is, how old its newest output is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from streamgauge.probes.processes import RoleUsage
+from streamgauge.probes.sampler import Probe
+from streamgauge.probes.system import SystemUsage
+from streamgauge.spec.contracts import Endpoints, Query
+from streamgauge.transports.kafka import KafkaTransport
+
+if TYPE_CHECKING:
+    from streamgauge.load.process import Sender
+    from streamgauge.trial.drain import Finished
+
+
+def trial_probes(
+    query: Query,
+    endpoints: Endpoints,
+    transport: KafkaTransport,
+    roots: Mapping[str, Callable[[], Sequence[int]]],
+    finished: Callable[[], Finished],
+    sender: Sender,
+) -> dict[str, Probe]:
+    """Return the probes of one trial by name."""
+    usage = RoleUsage()
+
+    def roles(at_s: float) -> Mapping[str, float]:
+        pids = {role: list(find()) for role, find in roots.items()}
+        return usage.sample({**pids, "harness": [os.getpid()]}, at_s)
+
+    return {
+        "roles": roles,
+        "system": SystemUsage().sample,
+        "sent": lambda _: _sent(sender),
+        "offsets": lambda _: _offsets(endpoints, transport, finished),
+        "newest": lambda _: _newest(query, endpoints, transport),
+    }
+
+
+def _sent(sender: Sender) -> Mapping[str, float]:
+    tick = sender.poll()
+    return {} if tick is None else {"due": tick.due, "sent": tick.sent}
+
+
+def _offsets(
+    endpoints: Endpoints, transport: KafkaTransport, finished: Callable[[], Finished]
+) -> Mapping[str, float]:
+    """Return log end and finished work, in records over all input partitions."""
+    done = finished()
+    row = {"log_end": float(sum(sum(transport.log_end(t)) for t in endpoints.inputs.values()))}
+    if done:
+        row["finished"] = float(sum(done.values()))
+    return row
+
+
+def _newest(query: Query, endpoints: Endpoints, transport: KafkaTransport) -> Mapping[str, float]:
+    """Return the age of the newest output: a sample, for the live view alone."""
+    if endpoints.output is None or query.sample is None:
+        return {}
+    newest = transport.newest(endpoints.output)
+    return {} if newest is None else {"newest_latency": query.sample(*newest)}

@@ -1,0 +1,203 @@
+"""From what is known of a trial to its result: metrics, verdicts, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streamgauge.measure import behind, latency, statistics, trend, verdicts
+from streamgauge.measure.statistics import Floats
+from streamgauge.probes.sampler import Row
+from streamgauge.spec.contracts import Query, Span
+from streamgauge.spec.trial import Counts, TrialResult, Verdict
+from streamgauge.trial.bench import Outcome
+
+if TYPE_CHECKING:
+    from streamgauge.validation.validator import Validation
+
+
+def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
+    """Conclude: all metrics that the trial carries, and its three verdicts."""
+    spec, validation = outcome.spec, outcome.validation
+    facts = _Facts(outcome, query)
+    valid = verdicts.valid(spec.load, facts.driver())
+    status = outcome.status
+    if status == "done" and valid.holds is False:
+        status = "invalid"
+    return TrialResult(
+        spec=spec,
+        status=status,
+        cause=outcome.cause,
+        valid=valid,
+        correct=verdicts.correct(
+            validation.counts if validation else None,
+            outcome.drain,
+            answers=answers,
+            engine_died=outcome.status == "failed",
+        ),
+        kept_up=facts.kept_up(answers=answers),
+        inputs=validation.inputs if validation else 0,
+        counts=validation.counts if validation else Counts(),
+        metrics=facts.metrics(),
+        warnings=outcome.warnings,
+        started=outcome.started,
+        phases=outcome.phases,
+        measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
+        if outcome.measured
+        else None,
+        settings=dict(outcome.job.settings),
+        topics=outcome.topics,
+    )
+
+
+def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Keep what the answers need beyond the topics."""
+    (folder / "validation").mkdir(exist_ok=True)
+    for name, table in tables.items():
+        pq.write_table(table, folder / "validation" / f"{name}.parquet", compression="zstd")
+
+
+def write_validation(folder: Path, validation: Validation) -> None:
+    """Write every latency, and the first examples of each kind of error."""
+    (folder / "validation").mkdir(exist_ok=True)
+    pq.write_table(validation.latencies, folder / "latency.parquet", compression="zstd")
+    pq.write_table(validation.examples, folder / "validation" / "examples.parquet")
+
+
+class _Facts:
+    """The arrays behind metrics and verdicts; empty where the trial broke off before."""
+
+    def __init__(self, outcome: Outcome, query: Query) -> None:
+        self.outcome = outcome
+        self.span = outcome.measured or Span(0, 0)
+        self.streams = len(query.streams)
+        validation = outcome.validation
+        self.all = validation.latencies if validation else None
+        self.counted = (
+            latency.measured(validation.latencies, self.span, query.window_ms)
+            if validation
+            else None
+        )
+        self.behind_s = behind.behind(self.all, self.span) if self.all is not None else np.array([])
+        self.lag = _lag(outcome.timeline, self.span)
+        self.lateness_s = _lateness(validation, self.span)
+
+    def driver(self) -> verdicts.Driver:
+        sender = self.outcome.sender
+        p99 = statistics.summarize(self.lateness_s).get("p99")
+        if p99 is None and len(self.lateness_s):
+            p99 = float(self.lateness_s.max())
+        return verdicts.Driver(
+            due=sender.due if sender else 0,
+            sent=sender.sent if sender else 0,
+            lateness_p99_s=p99,
+            clock_moved_s=self.outcome.clock_moved_s,
+            died=self.outcome.died,
+        )
+
+    def kept_up(self, *, answers: bool) -> Verdict:
+        spec = self.outcome.spec
+        died = self.outcome.status == "failed"
+        if not answers:
+            return verdicts.kept_up_noop(
+                self.outcome.drain,
+                self.lag,
+                spec.rate * self.streams,
+                quick=spec.quick,
+                engine_died=died,
+            )
+        values_s, at_ms = np.array([]), np.array([], dtype=np.int64)
+        if self.counted is not None:
+            values_s = latency.seconds(self.counted)["latency"]
+            at_ms = self.counted["intended"].to_numpy()
+        return verdicts.kept_up(
+            self.outcome.drain,
+            trend.trend(at_ms, values_s, self.span),
+            self.behind_s,
+            outputs=len(values_s),
+            trigger_s=self.outcome.job.trigger_s,
+            quick=spec.quick,
+            engine_died=died,
+        )
+
+    def metrics(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        if self.counted is not None:
+            found |= latency.summarize(self.counted)
+            found |= statistics.named("behind", self.behind_s)
+            found |= self._rates()
+        found |= statistics.named("lateness", self.lateness_s)
+        if self.lag is not None:
+            found |= statistics.named("lag", self.lag)
+        sender = self.outcome.sender
+        if sender is not None:
+            found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
+        if self.outcome.validation is not None:
+            found["validation.seconds"] = self.outcome.validation.seconds
+        return found | _usage(self.outcome.timeline, self.span)
+
+    def _rates(self) -> dict[str, float]:
+        validation, spec = self.outcome.validation, self.outcome.spec
+        assert validation is not None
+        rates = {
+            "rate.offered": spec.rate * self.streams,
+            "rate.appended": _count(validation.times["appended"], self.span)
+            / spec.duration_s,
+            "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
+        }
+        rows = _inside(self.outcome.timeline, self.span, "sent")
+        if len(rows) > 1:
+            passed_s = rows[-1]["at"] - rows[0]["at"]
+            rates["rate.sent"] = (rows[-1]["sent"] - rows[0]["sent"]) / passed_s
+        return rates
+
+
+def _count(times: pa.ChunkedArray, span: Span) -> int:
+    inside = pc.and_(pc.greater_equal(times, span.start_ms), pc.less(times, span.end_ms))
+    return int(pc.sum(inside).as_py() or 0)
+
+
+def _lateness(validation: Validation | None, span: Span) -> Floats:
+    """Return append − intended of the records of the measured span, in seconds."""
+    if validation is None:
+        return np.array([])
+    appended = validation.times["appended"].to_numpy()
+    intended = validation.times["intended"].to_numpy()
+    inside = (intended >= span.start_ms) & (intended < span.end_ms)
+    late_s: Floats = (appended[inside] - intended[inside]) / 1000.0
+    return late_s
+
+
+def _lag(timeline: list[Row], span: Span) -> Floats | None:
+    known = [row for row in timeline if "log_end" in row and "finished" in row]
+    if not known:
+        return None
+    at_s = np.array([row["at"] for row in known])
+    ends = np.array([row["log_end"] for row in known]).astype(np.int64)
+    done = np.array([row["finished"] for row in known]).astype(np.int64)
+    moved = np.flatnonzero(np.diff(done, prepend=-1))
+    return behind.lag(behind.Offsets(at_s, ends), behind.Offsets(at_s[moved], done[moved]), span)
+
+
+def _inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+    start_s, end_s = span.start_ms / 1000, span.end_ms / 1000
+    return [row for row in timeline if name in row and start_s <= row["at"] < end_s]
+
+
+def _usage(timeline: list[Row], span: Span) -> dict[str, float]:
+    """Return means over the measured span; of memory the greatest."""
+    names = {name for row in timeline for name in row}
+    found = {}
+    for name in names:
+        family = name.partition(".")[0]
+        if family in {"cpu", "memory", "disk", "network", "load"}:
+            values = [row[name] for row in _inside(timeline, span, name)]
+            if values:
+                found[name] = max(values) if family == "memory" else float(np.mean(values))
+    return found

@@ -1,0 +1,110 @@
+"""Looks after a running trial: what has died, whether the clock was stepped, what it waits for."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from streamgauge.errors import TrialFailed, TrialInvalid
+from streamgauge.spec.contracts import Job
+from streamgauge.units import format_duration, format_size
+
+POLL_S = 0.1
+MAX_CLOCK_STEP_S = 0.005
+MIN_FREE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time as the trial sees it."""
+
+    realtime: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def offset(self) -> float:
+        """Return realtime − monotonic, which only a stepped clock changes."""
+        # Realtime is read between two looks at the other clock: a pause in between would
+        # look like a step, so the closest of a few tries counts.
+        best = (float("inf"), 0.0)
+        for _ in range(5):
+            before = self.monotonic()
+            now = self.realtime()
+            after = self.monotonic()
+            best = min(best, (after - before, now - (before + after) / 2))
+        return best[1]
+
+
+class Mortal(Protocol):
+    """Something that must not die during a trial."""
+
+    def failure(self) -> str | None:
+        """Tell why it ended, or None while it runs."""
+
+
+class Watch:
+    """Knows everything that must stay alive; every wait of a trial goes through it."""
+
+    def __init__(
+        self, services: Mapping[str, Mortal], folder: Path, clock: Clock | None = None
+    ) -> None:
+        self.services = services
+        self.sender: Mortal | None = None
+        self.job: Job | None = None
+        self.clock = clock or Clock()
+        self._folder = folder
+        self._offset_s = self.clock.offset()
+        self.clock_moved_s = 0.0
+
+    def check(self) -> None:
+        """Raise when something has died or the clock was stepped; services before the engine.
+
+        Whatever kills the broker kills its clients soon after: the service is the cause then.
+        """
+        for name, service in self.services.items():
+            if failure := service.failure():
+                raise TrialInvalid(f"{name} died: {failure}")
+        if self.sender is not None and (failure := self.sender.failure()):
+            self._blame_services()
+            raise TrialInvalid(f"the sender died: {failure}")
+        if self.job is not None and (failure := self.job.failure()):
+            self._blame_services()
+            raise TrialFailed(f"the engine died: {failure}")
+        self._check_clock()
+        self._check_disk()
+
+    def wait_for(self, condition: Callable[[], bool], limit_s: float, what: str) -> None:
+        """Wait until the condition holds; TimeoutError says what did not come."""
+        end_s = self.clock.monotonic() + limit_s
+        while not condition():
+            self.check()
+            if self.clock.monotonic() > end_s:
+                raise TimeoutError(f"{what} (waited {format_duration(limit_s)})")
+            self.clock.sleep(POLL_S)
+
+    def _blame_services(self) -> None:
+        """Give a dying service a moment to be seen as the cause."""
+        self.clock.sleep(0.5)
+        for name, service in self.services.items():
+            if failure := service.failure():
+                raise TrialInvalid(f"{name} died: {failure}")
+
+    def _check_clock(self) -> None:
+        self.clock_moved_s = max(self.clock_moved_s, abs(self.clock.offset() - self._offset_s))
+        if self.clock_moved_s > MAX_CLOCK_STEP_S:
+            raise TrialInvalid(
+                f"the clock was stepped by {format_duration(self.clock_moved_s)} during the trial",
+                "keep the clock synchronized by slewing, or wait until it has settled",
+            )
+
+    def _check_disk(self) -> None:
+        free = shutil.disk_usage(self._folder).free
+        if free < MIN_FREE_BYTES:
+            raise TrialInvalid(
+                f"only {format_size(free)} are left on the disk of {self._folder}",
+                "make room or choose another disk with --runs-dir",
+            )

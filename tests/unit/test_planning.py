@@ -1,0 +1,152 @@
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.planning import Asked, plan_run, preset_names, trial_job
+from streamgauge.spec.run import RunSpec
+
+
+def plan(target: str | None = "espbench", **asked: object) -> RunSpec:
+    given = {"engine": "reference", **asked}
+    return plan_run(target, {name: Asked(value) for name, value in given.items()})
+
+
+def test_defaults_are_those_of_a_measurement() -> None:
+    spec = plan()
+    assert spec.queries == ("q1", "q2", "q3", "q4", "q5")
+    assert spec.rates == (1000.0,)
+    assert (spec.duration_s, spec.warmup_s, spec.repeats) == (300, 90, 1)
+    assert spec.parameters["warehouses"] == 3
+
+
+def test_quick_is_small_and_an_option_wins_over_it() -> None:
+    spec = plan(quick=True, duration="30s")
+    assert (spec.duration_s, spec.warmup_s) == (30, 15)
+    assert spec.parameters["warehouses"] == 1
+    assert spec.origins["warmup"] == "quick"
+    assert spec.origins["duration"] == "option"
+
+
+def test_queries_of_the_target_in_their_order() -> None:
+    assert plan("espbench/q4,q1").queries == ("q4", "q1")
+
+
+def test_a_preset_is_complete_and_an_option_wins_over_it() -> None:
+    spec = plan(None, preset="espbench-2021", rates=["2k/s"])
+    assert spec.workload == "espbench"
+    assert spec.rates == (2000.0,)
+    assert spec.repeats == 3
+    assert spec.load.acks == "1"
+    assert spec.load.linger_s == 0
+    assert spec.parameters["workplaces"] == [1, 2]
+    assert spec.origins["repeats"] == "preset"
+
+
+def test_every_preset_can_be_planned() -> None:
+    for name in preset_names():
+        assert plan(None, preset=name).preset == name
+
+
+def test_a_users_preset_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("workload: espbench\nqueries: [q3]\nrates: [5k/s]\n")
+    assert plan(None, preset=str(file)).rates == (5000.0,)
+
+
+def test_parameters_are_parsed() -> None:
+    assert plan(parameters={"workplaces": "1,2"}).parameters["workplaces"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"rates": ["0"]}, "above 0"),
+        ({"rates": ["-5/s"]}, "-5/s"),
+        ({"rates": ["fast"]}, "fast"),
+        ({"duration": "0s"}, "duration"),
+        ({"repeats": 0}, "repeats"),
+        ({"cores": 10_000}, "this machine has"),
+        ({"parameters": {"warehouse": "3"}}, "warehouse"),
+        ({"parameters": {"warehouses": "many"}}, "warehouses"),
+        ({"load": {"ack": "1"}}, "ack"),
+        ({"load": {"acks": "1"}}, "idempotence"),
+        ({"load": {"acks": "2"}}, "acks"),
+        ({"engine_options": {"colour": "red"}}, "colour"),
+        ({"engine": "flnk"}, "flnk"),
+        ({"experiment": "fixed"}, "fixed"),
+        ({"transport": "pigeon"}, "pigeon"),
+        ({"preset": "espbench-2020"}, "espbench-2020"),
+        ({"preset": "no-such-file.yaml"}, "no-such-file.yaml"),
+        ({"objectives": ("latency.p42<1s",)}, "p42"),
+    ],
+)
+def test_bad_input_is_named(asked: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(**asked)
+    assert part in raised.value.message
+
+
+def test_the_nearest_query_is_suggested() -> None:
+    with pytest.raises(UsageError) as raised:
+        plan("espbench/identiy")
+    assert raised.value.remedy is not None
+    assert "Did you mean identity?" in raised.value.remedy
+
+
+def test_without_a_workload_the_known_ones_are_listed() -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(None)
+    assert raised.value.remedy is not None
+    assert "espbench" in raised.value.remedy
+
+
+def test_a_preset_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text("workload: espbench\ncolour: red\n")
+    with pytest.raises(UsageError, match="colour"):
+        plan(None, preset=str(file))
+
+
+@pytest.mark.parametrize("text", ["- a list", "{", ""])
+def test_a_preset_file_that_is_none(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match="preset"):
+        plan(None, preset=str(file))
+
+
+def test_a_refused_mode_says_why() -> None:
+    with pytest.raises(UsageError) as raised:
+        plan("espbench/q1", engine="spark", engine_options={"mode": "realtime"})
+    assert "q1" in raised.value.message
+
+
+def test_the_best_mode_is_the_default() -> None:
+    from streamgauge.experiments.fixed_rate import FixedRate
+
+    spec = plan("espbench/q1,q3", engine="spark")
+    modes = [trial_job(trial).mode for trial in FixedRate(spec).trials]
+    assert modes == ["microbatch", "realtime"]
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (None, "no such file"),
+        (b"", "empty"),
+        (b"\t".join([b"1"] * 55) + b"\n", "55"),
+        (b"\t".join([b"2012-02-22T16:46:28.9670320+00:00"] + [b"x"] * 55) + b"\n", "line 1"),
+        (bytes(range(256)) * 10, "line 1"),
+    ],
+)
+def test_a_bad_sensor_file_is_found_before_anything_starts(
+    tmp_path: Path, content: bytes | None, part: str
+) -> None:
+    file = tmp_path / "sensors.txt"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UsageError) as raised:
+        plan(parameters={"sensors": str(file)})
+    assert str(file) in raised.value.message
+    assert part in raised.value.message.lower()
