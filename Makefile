@@ -3,7 +3,7 @@
 .PHONY: help setup demo test check bench clean lock lock-jars lint
 
 PY := .venv/bin/python
-export PYTHON ?= python3
+export PYTHON
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -37,7 +37,7 @@ clean: ## Remove .venv, .tools and caches (runs/ stays)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-lock: setup ## Rewrite the package locks (UPGRADE=--upgrade for newer versions)
+lock: ## Rewrite the package locks (UPGRADE=--upgrade for newer versions)
 	@scripts/lock
 
 lock-jars: setup ## Rewrite the jar lock from the list of wanted coordinates

@@ -15,7 +15,13 @@ def checkout(tmp_path):
     """The files that setup reads, in a folder with an awkward name."""
     folder = tmp_path / "ein schöner Ort"
     (folder / "scripts").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "scripts/setup", *map(str, _locks())):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "scripts/setup",
+        "scripts/find-uv",
+        *map(str, _locks()),
+    ):
         shutil.copy(ROOT / name, folder / name)
     return folder
 
