@@ -1,0 +1,41 @@
+"""How late records were sent: every record counts, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+_PER_S = 100_000
+RESOLUTION_NS = 1_000_000_000 // _PER_S
+_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+
+
+class Lateness:
+    """Counts of records by lateness, in steps of 10 µs."""
+
+    def __init__(self) -> None:
+        self._steps: Counter[int] = Counter()
+
+    def add(self, lateness_ns: int, records: int) -> None:
+        """Count records that were at most that late."""
+        self._steps[lateness_ns // RESOLUTION_NS] += records
+
+    def statistics(self) -> dict[str, float]:
+        """Return seconds by name; a percentile only where the sample carries it, rounded up."""
+        total = self._steps.total()
+        if not total:
+            return {}
+        steps = sorted(self._steps)
+        wanted = {n: math.ceil(p * total) for n, p in _PERCENTILES.items() if total * (1 - p) >= 1}
+        found = {"min": _seconds(steps[0]), "max": _seconds(steps[-1])}
+        found["mean"] = sum(_seconds(s) * n for s, n in self._steps.items()) / total
+        reached, names = 0, list(wanted)
+        for step in steps:
+            reached += self._steps[step]
+            while names and reached >= wanted[names[0]]:
+                found[names.pop(0)] = _seconds(step)
+        return found
+
+
+def _seconds(step: int) -> float:
+    return (step + 1) / _PER_S

@@ -1,0 +1,88 @@
+"""What the harness and the sender's process say to each other: one line of JSON each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from streamgauge.spec.trial import Model, TrialSpec
+
+
+class SenderJob(Model):
+    """The sender's job file."""
+
+    spec: TrialSpec
+    bootstrap: str
+    inputs: dict[str, str]
+    """Topic of each stream."""
+    ticks: Path
+    """Where the record of the load is written, as Parquet."""
+
+
+class Command(Model):
+    """What the sender is asked to do."""
+
+    do: Literal["markers", "begin", "end"]
+    start_ms: int | None = None
+    """When the load begins, epoch milliseconds."""
+
+
+class Ready(Model):
+    """The payloads are rendered and the broker answers."""
+
+    kind: Literal["ready"] = "ready"
+    fifo: bool
+    """Whether the sender runs under real-time scheduling."""
+
+
+class Marker(Model):
+    """An ordinary record that shows whether the engine has begun, or has come to the end."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    stream: str
+    partition: int
+    offset: int
+    id: int
+    value: bytes
+
+
+class Markers(Model):
+    """The markers that were asked for lie in their topics."""
+
+    kind: Literal["markers"] = "markers"
+    markers: list[Marker]
+
+
+class TickLine(Model):
+    """Where the load stands; counts are over all streams since it began."""
+
+    kind: Literal["tick"] = "tick"
+    at_ms: int
+    due: int
+    sent: int
+    outstanding: int
+    errors: int
+
+
+class SenderSummary(Model):
+    """What came of the load."""
+
+    kind: Literal["summary"] = "summary"
+    due: int
+    sent: int
+    acknowledged: int
+    errors: int
+    backpressure_s: float
+    """Time without room in the producer's buffer."""
+    send_lateness: dict[str, float]
+    """Statistics of sending − intended time over all records, in seconds."""
+    fifo: bool
+    cpu_s: float
+    """Processor time of the sender during the load."""
+
+
+Line = Annotated[Ready | Markers | TickLine | SenderSummary, Field(discriminator="kind")]
+LINES: TypeAdapter[Line] = TypeAdapter(Line)

@@ -1,0 +1,182 @@
+"""The open loop: send all that is due, never skip, never slow down with the engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from streamgauge.load.lateness import Lateness
+from streamgauge.load.schedule import Schedule
+
+OVERRUN_MS = 1000
+"""How long after the schedule's end the sender may still catch up."""
+_ROW_MS = 100
+_POLL_MS = 10
+"""Delivery reports are taken this often."""
+_NS = 1_000_000
+
+
+class Producer(Protocol):
+    """What the loop needs of a Kafka producer."""
+
+    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+        """Take a record; BufferError when there is no room."""
+
+    def poll(self, timeout: float) -> int:
+        """Take delivery reports."""
+
+    def __len__(self) -> int: ...
+
+
+@dataclass
+class Stream:
+    """One input stream and how far it has been sent."""
+
+    topic: str
+    partitions: int
+    ring: Sequence[bytes]
+    number: int
+    """Position among the query's streams."""
+    of: int
+    """How many streams the query has."""
+    next: int = 0
+    """Number of the next record."""
+
+    def id(self, record: int) -> int:
+        """Return the id of a record, unique among all streams of the trial."""
+        return self.number + record * self.of
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Where the sender stands; counts are over all streams since the load began."""
+
+    at_ms: int
+    due: int
+    sent: int
+    outstanding: int
+    errors: int
+    send_lateness_s: float
+    """Greatest since the tick before."""
+
+
+class OpenLoop:
+    """Sends one load; `run` returns when it is over."""
+
+    def __init__(
+        self,
+        producer: Producer,
+        streams: Sequence[Stream],
+        schedule: Schedule,
+        records: int,
+        errors: Callable[[], int],
+        *,
+        clock_ns: Callable[[], int] = time.time_ns,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.lateness = Lateness()
+        self.rows: list[Tick] = []
+        """One per 100 ms."""
+        self.backpressure_s = 0.0
+        self._producer = producer
+        self._streams = streams
+        self._schedule = schedule
+        self._records = records
+        self._errors = errors
+        self._clock_ns = clock_ns
+        self._sleep = sleep
+        self._first = sum(stream.next for stream in streams)
+        self._due = self._sent = 0
+        self._latest_ns = 0
+
+    @property
+    def due(self) -> int:
+        """Records of all streams that were due so far."""
+        return self._due * len(self._streams)
+
+    @property
+    def sent(self) -> int:
+        """Records of all streams that were sent so far."""
+        return sum(stream.next for stream in self._streams) - self._first
+
+    def run(self, start_ms: int, report: Callable[[Tick], None]) -> None:
+        """Send everything from `start_ms` on; `report` gets a tick once a second.
+
+        Stops a second after the schedule's end, even if not everything could be sent.
+        """
+        end_ms = start_ms + self._schedule.intended_ms(self._records) + OVERRUN_MS
+        next_row_ms = start_ms + _ROW_MS
+        next_poll_ms = start_ms
+        while self._sent < self._records and (now_ms := self._clock_ns() // _NS) <= end_ms:
+            self._due = min(self._schedule.due(now_ms - start_ms), self._records)
+            self._send_due(start_ms, end_ms)
+            if now_ms >= next_poll_ms:
+                self._producer.poll(0)
+                next_poll_ms = now_ms + _POLL_MS
+            if now_ms >= next_row_ms:
+                self._row(now_ms)
+                next_row_ms += _ROW_MS * ((now_ms - next_row_ms) // _ROW_MS + 1)
+                if len(self.rows) % 10 == 0:
+                    report(self.rows[-1])
+            self._sleep_until_due(start_ms)
+        self._row(self._clock_ns() // _NS)
+
+    def _send_due(self, start_ms: int, end_ms: int) -> None:
+        """Send what is due, all records of a millisecond at once."""
+        while self._sent < self._due:
+            intended_ms = self._schedule.intended_ms(self._sent)
+            count = min(self._schedule.due(intended_ms), self._records) - self._sent
+            stamp = b";%d;" % (start_ms + intended_ms)
+            for stream in self._streams:
+                if not self._send(stream, count, stamp, end_ms):
+                    return
+            self._sent += count
+            late_ns = self._clock_ns() - (start_ms + intended_ms) * _NS
+            self.lateness.add(late_ns, count * len(self._streams))
+            self._latest_ns = max(self._latest_ns, late_ns)
+
+    def _send(self, stream: Stream, count: int, stamp: bytes, end_ms: int) -> bool:
+        """Send a stream's next records; False when there was no room until the end."""
+        produce, topic, partitions = self._producer.produce, stream.topic, stream.partitions
+        ring, size, first = stream.ring, len(stream.ring), stream.next
+        ids = range(stream.id(first), stream.id(first + count), stream.of)
+        for record, id_ in zip(range(first, first + count), ids, strict=True):
+            value = b"%d%b%b" % (id_, stamp, ring[record % size])
+            try:
+                produce(topic, value, None, record % partitions)
+            except BufferError:
+                if not self._send_when_room(topic, value, record % partitions, end_ms):
+                    stream.next = record
+                    return False
+        stream.next = first + count
+        return True
+
+    def _send_when_room(self, topic: str, value: bytes, partition: int, end_ms: int) -> bool:
+        """Wait for room, since nothing is skipped; False when there was none until the end."""
+        began_ns = self._clock_ns()
+        try:
+            while (now_ns := self._clock_ns()) <= end_ms * _NS:
+                self._producer.poll(0.001)
+                with suppress(BufferError):
+                    self._producer.produce(topic, value, None, partition)
+                    return True
+            return False
+        finally:
+            self.backpressure_s += (now_ns - began_ns) / 1e9
+
+    def _row(self, now_ms: int) -> None:
+        outstanding = len(self._producer)
+        latest_s, self._latest_ns = self._latest_ns / 1e9, 0
+        row = Tick(now_ms, self.due, self.sent, outstanding, self._errors(), latest_s)
+        self.rows.append(row)
+
+    def _sleep_until_due(self, start_ms: int) -> None:
+        """Sleep to the next record's millisecond, or to the next look at delivery reports."""
+        now_ns = self._clock_ns()
+        next_ms = start_ms + self._schedule.intended_ms(self._sent)
+        wake_ns = min(next_ms * _NS, now_ns + _POLL_MS * _NS)
+        if wake_ns > now_ns:
+            self._sleep((wake_ns - now_ns) / 1e9)

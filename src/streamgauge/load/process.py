@@ -1,0 +1,182 @@
+"""The harness's side of the sender: start it, ask it, hear it."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Collection
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from streamgauge import process
+from streamgauge.errors import TrialInvalid
+from streamgauge.load.messages import (
+    LINES,
+    Command,
+    Line,
+    Marker,
+    Markers,
+    Ready,
+    SenderJob,
+    SenderSummary,
+    TickLine,
+)
+from streamgauge.load.settings import check_load
+from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.trial import TrialSpec
+
+_MARKERS_S = 60.0
+_FLUSH_S = 60.0
+T = TypeVar("T", Ready, Markers, SenderSummary)
+
+
+class Sender:
+    """A running sender; leaving the context stops it."""
+
+    def __init__(self, child: process.Process) -> None:
+        self._child = child
+        self._unread = b""
+        self._answer: Line | None = None
+        self._tick: TickLine | None = None
+        self._summary: SenderSummary | None = None
+
+    @classmethod
+    def start(
+        cls,
+        spec: TrialSpec,
+        endpoints: Endpoints,
+        folder: Path,
+        *,
+        affinity: Collection[int] | None = None,
+    ) -> Sender:
+        """Start the process; it begins to render payloads at once.
+
+        Raises:
+            UsageError: The load's settings contradict each other.
+        """
+        check_load(spec.load)
+        folder = folder.absolute()
+        job = SenderJob(
+            spec=spec,
+            bootstrap=endpoints.kafka.bootstrap,
+            inputs=dict(endpoints.inputs),
+            ticks=folder / "sender.parquet",
+        )
+        path = folder / "sender.json"
+        path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        child = process.start(
+            [sys.executable, "-m", "streamgauge.load.sender", path],
+            log=folder / "logs" / "sender.log",
+            affinity=affinity,
+            pipe_stdin=True,
+            pipe_stdout=True,
+        )
+        return cls(child)
+
+    @property
+    def pid(self) -> int:
+        """Number of the sender's process."""
+        return self._child.pid
+
+    def ready(self, timeout_s: float) -> None:
+        """Wait until the payloads are rendered and the broker answers."""
+        self._await(Ready, timeout_s)
+
+    def markers(self) -> list[Marker]:
+        """Send one marker to every input partition; return them with their offsets."""
+        self._ask(Command(do="markers"))
+        return self._await(Markers, _MARKERS_S).markers
+
+    def begin(self, start_ms: int) -> None:
+        """Let the load begin at that time, epoch milliseconds, and return at once."""
+        self._ask(Command(do="begin", start_ms=start_ms))
+
+    def poll(self) -> TickLine | None:
+        """Return the newest tick, None before the first."""
+        self._hear(0)
+        return self._tick
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether the load is over and every record acknowledged or given up."""
+        self._hear(0)
+        return self._summary is not None
+
+    def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
+        """Wait for the end of the load, let the process end and return what came of it."""
+        summary = self._summary or self._await(SenderSummary, timeout_s)
+        self._ask(Command(do="end"))
+        if not self._child.wait(timeout_s):
+            raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
+        return summary
+
+    def failure(self) -> str | None:
+        """Tell why the process ended, None while it runs."""
+        return None if self._child.alive else self._child.failure()
+
+    def stop(self) -> None:
+        """End the process at once, whatever it does."""
+        self._child.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _ask(self, command: Command) -> None:
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.write(command.model_dump_json().encode() + b"\n")
+            self._child.stdin.flush()
+        except (BrokenPipeError, ValueError) as error:  # ValueError: closed, since the child ended
+            raise self._died() from error
+
+    def _await(self, kind: type[T], timeout_s: float) -> T:
+        """Wait for an answer of that kind."""
+        deadline = time.monotonic() + timeout_s
+        while not isinstance(answer := self._answer, kind):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                tail = self._child.log_tail()
+                raise TrialInvalid(
+                    f"the sender gave no {kind.__name__.lower()} within {timeout_s:g} s;"
+                    f" end of {self._child.log}:\n{tail}"
+                )
+            if not self._hear(left_s):
+                raise self._died()
+        self._answer = None
+        return answer
+
+    def _hear(self, timeout_s: float) -> bool:
+        """Take in the lines that are there, after waiting for any; False at their end."""
+        pipe = self._child.stdout
+        if pipe is None or pipe.closed:
+            return False
+        if not select.select([pipe], [], [], timeout_s)[0]:
+            return True
+        new = os.read(pipe.fileno(), 65_536)
+        *lines, self._unread = (self._unread + new).split(b"\n")
+        for line in lines:
+            self._take(LINES.validate_json(line))
+        return bool(new)
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, TickLine):
+            self._tick = line
+            return
+        if isinstance(line, SenderSummary):
+            self._summary = line
+        self._answer = line
+
+    def _died(self) -> TrialInvalid:
+        self._child.wait(1)
+        return TrialInvalid(f"the sender died: {self._child.failure()}")

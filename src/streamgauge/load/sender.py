@@ -1,0 +1,194 @@
+"""The sender's process: `python -m streamgauge.load.sender SENDER.json`.
+
+It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
+`begin`, `end`. Its answers, and a tick a second during the load, are lines of JSON on stdout.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from confluent_kafka import KafkaError, Message, Producer
+
+from streamgauge import registry
+from streamgauge.errors import TrialInvalid
+from streamgauge.load.messages import (
+    Command,
+    Line,
+    Marker,
+    Markers,
+    Ready,
+    SenderJob,
+    SenderSummary,
+    TickLine,
+)
+from streamgauge.load.open_loop import OpenLoop, Stream, Tick
+from streamgauge.load.schedule import Constant
+from streamgauge.load.settings import producer_settings
+from streamgauge.spec.contracts import Workload
+from streamgauge.spec.endpoints import KafkaEndpoint
+
+_FLUSH_S = 35.0
+"""A little longer than a record may take to be delivered or given up."""
+_PR_SET_TIMERSLACK = 29
+
+
+class Sender:
+    """One trial's sender: its streams, and the producer of the load."""
+
+    def __init__(self, job: SenderJob, workload: Workload) -> None:
+        self._spec, self._ticks = job.spec, job.ticks
+        client = KafkaEndpoint(job.bootstrap).client_settings()
+        settings = producer_settings(job.spec.load, client)
+        self._errors = 0
+        self._producer = Producer(
+            {**settings, "delivery.report.only.error": True, "on_delivery": self._lost}
+        )
+        # Markers report each delivery, which would be too dear for the load.
+        self._marker_producer = Producer({**settings, "acks": "all"})
+        self._producer.list_topics(timeout=10)
+        self._streams: dict[str, Stream] = {}
+        self._markers: dict[str, bytes | None] = {}
+        self._render(job, workload)
+
+    def _render(self, job: SenderJob, workload: Workload) -> None:
+        names = workload.queries[job.spec.query].streams
+        count = job.spec.records + 2 * job.spec.partitions
+        for number, name in enumerate(names):
+            payloads = workload.payloads(job.spec, name, count)
+            self._markers[name] = payloads.marker
+            self._streams[name] = Stream(
+                job.inputs[name], job.spec.partitions, payloads.ring, number, len(names)
+            )
+
+    def markers(self) -> Markers:
+        """Send one marker to every input partition and wait for their offsets."""
+        delivered: list[Marker] = []
+        for name in self._streams:
+            for _ in range(self._spec.partitions):
+                self._send_marker(name, delivered)
+        wanted = len(self._streams) * self._spec.partitions
+        if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
+            raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
+        return Markers(markers=delivered)
+
+    def load(self, start_ms: int) -> SenderSummary:
+        """Send the load, write the record of it and sum it up."""
+        loop = OpenLoop(
+            self._producer,
+            list(self._streams.values()),
+            Constant(self._spec.rate),
+            self._spec.records,
+            lambda: self._errors,
+        )
+        cpu_s = time.process_time()
+        loop.run(start_ms, _report)
+        outstanding = self._producer.flush(_FLUSH_S)
+        cpu_s = time.process_time() - cpu_s
+        _write(loop.rows, self._ticks)
+        return SenderSummary(
+            due=loop.due,
+            sent=loop.sent,
+            acknowledged=loop.sent - outstanding - self._errors,
+            errors=self._errors,
+            backpressure_s=loop.backpressure_s,
+            send_lateness=loop.lateness.statistics(),
+            fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
+            cpu_s=cpu_s,
+        )
+
+    def _send_marker(self, name: str, delivered: list[Marker]) -> None:
+        stream = self._streams[name]
+        record, stream.next = stream.next, stream.next + 1
+        id_ = stream.id(record)
+        marker = self._markers[name]
+        payload = stream.ring[record % len(stream.ring)] if marker is None else marker
+        value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
+
+        def keep(error: KafkaError | None, message: Message) -> None:
+            partition, offset = message.partition(), message.offset()
+            if error is None and partition is not None and offset is not None:
+                delivered.append(
+                    Marker(stream=name, partition=partition, offset=offset, id=id_, value=value)
+                )
+
+        self._marker_producer.produce(
+            stream.topic, value, partition=record % stream.partitions, on_delivery=keep
+        )
+
+    def _lost(self, error: KafkaError | None, _message: Message) -> None:
+        self._errors += 1
+        if self._errors == 1:
+            print(f"the first record that was lost: {error}", file=sys.stderr)  # noqa: T201
+
+
+def main(argv: list[str]) -> None:
+    """Render, then serve the harness until it says `end` or is gone."""
+    job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
+    workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+    sender = Sender(job, workload)
+    # The rings are millions of objects that never die: no collector shall walk through them.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    # Now, and not before: librdkafka's threads would inherit it, and they spin while the broker
+    # is slow to answer, which starves a broker on the same machine.
+    _say(Ready(fifo=prefer_this_thread()))
+    serve(sender, sys.stdin)
+
+
+def serve(sender: Sender, lines: Iterable[str]) -> None:
+    """Do what the lines ask for, one after the other."""
+    for line in lines:
+        command = Command.model_validate_json(line)
+        if command.do == "markers":
+            _say(sender.markers())
+        elif command.do == "begin" and command.start_ms is not None:
+            _say(sender.load(command.start_ms))
+        else:
+            return
+
+
+def prefer_this_thread() -> bool:
+    """Ask for exact timers and, where permitted, for real-time scheduling."""
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    return True
+
+
+def _say(line: Line) -> None:
+    sys.stdout.write(line.model_dump_json() + "\n")
+    sys.stdout.flush()
+
+
+def _report(tick: Tick) -> None:
+    _say(
+        TickLine(
+            at_ms=tick.at_ms,
+            due=tick.due,
+            sent=tick.sent,
+            outstanding=tick.outstanding,
+            errors=tick.errors,
+        )
+    )
+
+
+def _write(rows: list[Tick], path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows]), path)
+
+
+if __name__ == "__main__":
+    main(sys.argv)
