@@ -1,0 +1,1 @@
+"""What the recorded tables say: latency, matching, statistics, trend, verdicts. Starts nothing."""

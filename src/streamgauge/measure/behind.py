@@ -1,0 +1,70 @@
+"""How far an engine was behind: in seconds from its outputs, in records from its offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamgauge.measure.statistics import Floats
+
+if TYPE_CHECKING:
+    from streamgauge.spec.contracts import Span
+
+TIMELY_S = 5.0
+"""Offsets that an engine reports less often than this say nothing about its lag."""
+
+
+def grid(span: Span, step_ms: int = 1000) -> npt.NDArray[np.int64]:
+    """Return the times, epoch milliseconds, at which `behind` is told."""
+    return np.arange(span.start_ms, span.end_ms, step_ms, dtype=np.int64)
+
+
+def behind(latencies: pa.Table, span: Span, step_ms: int = 1000) -> Floats:
+    """Tell at each point of the grid the age, in seconds, of the oldest input still unanswered.
+
+    At t that is the greatest t − intended over outputs with intended ≤ t < emitted, else 0.
+    The table must have the outputs of the whole trial: older ones reach into the span.
+    """
+    at = grid(span, step_ms)
+    intended = latencies["intended"].to_numpy()
+    oldest_first = np.argsort(intended, kind="stable")
+    intended = intended[oldest_first]
+    latest = np.maximum.accumulate(latencies["emitted"].to_numpy()[oldest_first])
+    # The running maximum first exceeds t at the oldest output that was emitted after t.
+    oldest = np.searchsorted(latest, at, side="right")
+    intended_at = np.append(intended, np.iinfo(np.int64).max)[oldest]
+    values_s: Floats = np.where(intended_at <= at, at - intended_at, 0) / 1000.0
+    return values_s
+
+
+def last_third(values: Floats) -> Floats:
+    """Return the last third of a series, where a backlog that grows shows most."""
+    return values[len(values) * 2 // 3 :]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Offsets, summed over all input partitions, as they were seen at certain times."""
+
+    at_s: Floats
+    """Epoch seconds, ascending."""
+    total: npt.NDArray[np.int64]
+
+
+def lag(log_end: Offsets, finished: Offsets, span: Span) -> Floats | None:
+    """Return log end − end of finished work, in records, for each look at the log in the span.
+
+    None where the engine did not report its offsets at least every 5 s.
+    """
+    inside = (log_end.at_s >= span.start_ms / 1000) & (log_end.at_s < span.end_ms / 1000)
+    at_s = log_end.at_s[inside]
+    newest = np.searchsorted(finished.at_s, at_s, side="right") - 1
+    if len(at_s) == 0 or newest[0] < 0:
+        return None
+    if np.max(at_s - finished.at_s[newest]) > TIMELY_S:
+        return None
+    return (log_end.total[inside] - finished.total[newest]).astype(np.float64)

@@ -1,0 +1,63 @@
+"""Which latencies count, and how long they were.
+
+Tables have the columns of `matching.LATENCIES`; times are epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.measure import statistics
+from streamgauge.measure.statistics import Floats
+
+if TYPE_CHECKING:
+    from streamgauge.spec.contracts import Span
+
+_SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
+
+
+def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> pa.Table:
+    """Return the rows that count for the measured span.
+
+    A row without a window counts iff the intended time of its latest contributing input lies in
+    the span; a row with one iff the whole window does, which takes the window's size.
+    """
+    end = latencies["window_end"]
+    if window_ms is None and end.null_count < len(end):
+        raise ValueError("the latencies of windows can only be chosen by the window's size")
+    intended = latencies["intended"]
+    in_span = pc.and_(
+        pc.greater_equal(intended, span.start_ms),
+        pc.less(intended, span.end_ms),
+    )
+    window_in_span = pc.and_(
+        pc.greater_equal(end, span.start_ms + (window_ms or 0)),
+        pc.less_equal(end, span.end_ms),
+    )
+    return latencies.filter(pc.if_else(pc.is_null(end), in_span, window_in_span))
+
+
+def seconds(latencies: pa.Table) -> dict[str, Floats]:
+    """Return all values of `latency`, `event_latency` and `window_latency`; nothing is clipped.
+
+    Each is in the order of the rows; rows without a window have no `window_latency`.
+    """
+    return {name: _since(latencies, start) for name, start in _SINCE.items()}
+
+
+def summarize(latencies: pa.Table) -> dict[str, float]:
+    """Return the statistics of all latencies by the names of their metrics."""
+    metrics: dict[str, float] = {}
+    for name, values_s in seconds(latencies).items():
+        metrics |= statistics.named(name, values_s)
+    return metrics
+
+
+def _since(latencies: pa.Table, start: str) -> Floats:
+    passed_ms = pc.drop_null(pc.subtract(latencies["emitted"], latencies[start]))
+    values_s: Floats = passed_ms.to_numpy().astype(np.float64) / 1000
+    return values_s

@@ -1,0 +1,48 @@
+"""Percentiles by nearest rank, and only those that the sample carries."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+# In thousandths: n·(1 − p) in floating point is below 1 for n = 100 and p = 0.99.
+_PER_MILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p99_9": 999}
+
+
+def summarize(values_s: Floats) -> dict[str, float]:
+    """Return the statistics of a sample; a percentile p is there iff n·(1 − p) ≥ 1."""
+    if len(values_s) == 0:
+        return {}
+    carried = {name: p for name, p in _PER_MILLE.items() if _is_carried(len(values_s), p)}
+    ranks = {name: _rank(len(values_s), p) for name, p in carried.items()}
+    ordered = np.partition(values_s, sorted({0, len(values_s) - 1, *ranks.values()}))
+    return {
+        **{name: float(ordered[rank]) for name, rank in ranks.items()},
+        "min": float(ordered[0]),
+        "max": float(ordered[-1]),
+        "mean": float(np.mean(values_s)),
+    }
+
+
+def named(prefix: str, values_s: Floats) -> dict[str, float]:
+    """Return the statistics of a sample by the names of their metrics, `latency.p50` and so on."""
+    return {f"{prefix}.{name}": value for name, value in summarize(values_s).items()}
+
+
+def percentile(values: Floats, per_mille: int) -> float:
+    """Return one percentile by nearest rank, to decide with: however small the sample is."""
+    if len(values) == 0:
+        raise ValueError("an empty sample has no percentiles")
+    rank = _rank(len(values), per_mille)
+    return float(np.partition(values, rank)[rank])
+
+
+def _is_carried(count: int, per_mille: int) -> bool:
+    return count * (1000 - per_mille) >= 1000
+
+
+def _rank(count: int, per_mille: int) -> int:
+    """Return the smallest rank, from 0, with at least p of the sample at or below it."""
+    return max(-(-count * per_mille // 1000), 1) - 1

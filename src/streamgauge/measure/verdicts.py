@@ -1,0 +1,297 @@
+"""Decide what a trial shows: was it valid, correct, did the engine keep up; with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from streamgauge.errors import Interrupted, Unmeasured
+from streamgauge.measure.behind import last_third
+from streamgauge.measure.statistics import Floats, percentile
+from streamgauge.measure.trend import LIMIT, Trend
+from streamgauge.metrics import Objective
+from streamgauge.spec.trial import Counts, LoadSpec, TrialResult, Verdict
+from streamgauge.units import format_duration, format_rate
+
+CLOCK_BOUND_S = 0.005
+"""How far clocks may move in a trial, or stand apart, before its times mean nothing."""
+FEWEST_OUTPUTS = 30
+BEHIND_BOUND_S = 10.0
+NOT_KEPT_EXIT_CODE = 1
+_WORST_FIRST = (130, 70, 4, 3, 2, 1, 0)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What is known of the driver when a trial is over."""
+
+    due: int
+    """Records that the schedule wanted sent."""
+    sent: int
+    lateness_p99_s: float | None
+    """Of append − intended, over all records; None when the inputs could not be read back."""
+    clock_moved_s: float
+    """Change of realtime − monotonic during the trial."""
+    clock_offset_s: float | None = None
+    """Greatest offset to the clock of a remote service; None when all are on this machine."""
+    died: str | None = None
+    """What died first, if it was not the engine: "the broker" …"""
+
+
+@dataclass(frozen=True)
+class Drain:
+    """How the wait for the last outputs ended."""
+
+    drained: bool | None
+    """None when the trial ended before the drain."""
+    outstanding: int | None = None
+    """Records or markers without an answer at the end, where that is known."""
+
+
+def valid(load: LoadSpec, driver: Driver) -> Verdict:
+    """Decide whether the driver, its clock and the services allow a statement about the engine."""
+    evidence = {**asdict(driver), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
+    if reason := _invalid_because(load, driver):
+        return Verdict(holds=False, reason=reason, evidence=evidence)
+    if driver.lateness_p99_s is None:
+        reason = "the inputs could not be read back, so nobody knows how late they were"
+        return Verdict(holds=None, reason=reason, evidence=evidence)
+    reason = (
+        f"the driver sent {_percent(driver.sent, driver.due)} of what was due,"
+        f" 99 % of it at most {format_duration(driver.lateness_p99_s)} late"
+    )
+    return Verdict(holds=True, reason=reason, evidence=evidence)
+
+
+def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
+    bound = format_duration(CLOCK_BOUND_S)
+    if driver.died is not None:
+        return f"{driver.died} died during the trial; see its log"
+    if abs(driver.clock_moved_s) >= CLOCK_BOUND_S:
+        return (
+            f"the clock moved by {format_duration(driver.clock_moved_s)} during the trial"
+            f" (less than {bound} is needed); repeat it when time synchronization has settled"
+        )
+    if driver.clock_offset_s is not None and abs(driver.clock_offset_s) >= CLOCK_BOUND_S:
+        return (
+            f"the clock of a remote service is {format_duration(abs(driver.clock_offset_s))} off"
+            f" (less than {bound} is needed); synchronize the hosts"
+        )
+    return _late_because(load, driver)
+
+
+def _late_because(load: LoadSpec, driver: Driver) -> str | None:
+    advice = "lower the rate or give the sender a core of its own"
+    if driver.due and driver.sent / driver.due < load.min_sent:
+        return (
+            f"the driver sent {_percent(driver.sent, driver.due)} of what was due"
+            f" (at least {100 * load.min_sent:g} % is needed); {advice}"
+        )
+    if driver.lateness_p99_s is not None and driver.lateness_p99_s > load.max_lateness_s:
+        return (
+            f"1 % of the records came {format_duration(driver.lateness_p99_s)} late or more"
+            f" (at most {format_duration(load.max_lateness_s)} is allowed); {advice}"
+        )
+    return None
+
+
+def correct(
+    counts: Counts | None, drain: Drain, *, answers: bool = True, engine_died: bool = False
+) -> Verdict:
+    """Decide whether every output was right, and there exactly once.
+
+    Args:
+        counts: how outputs and answers compare; None when the topics could not be read back.
+        drain: how the wait for the last outputs ended.
+        answers: False for an engine that reads and drops.
+        engine_died: whether the engine ended before it was told to.
+    """
+    evidence = counts.model_dump() if counts else {}
+    if reason := _untold_because(counts, answers=answers, engine_died=engine_died):
+        return Verdict(holds=None, reason=reason, evidence=evidence)
+    assert counts is not None
+    faults = {
+        kind: evidence[kind]
+        for kind in ("wrong", "missing", "duplicate", "unexpected")
+        if evidence[kind]
+    }
+    if not faults:
+        reason = f"all {counts.expected:,} expected outputs are right and there once"
+        return Verdict(holds=True, reason=reason, evidence=evidence)
+    if not drain.drained and set(faults) == {"missing"}:
+        reason = (
+            f"{counts.missing:,} of {counts.expected:,} expected outputs are missing,"
+            " but the engine had not come to the end"
+        )
+        return Verdict(holds=None, reason=reason, evidence=evidence)
+    found = ", ".join(f"{number:,} {kind}" for kind, number in faults.items())
+    reason = f"of {counts.expected:,} expected and {counts.outputs:,} outputs: {found}"
+    return Verdict(holds=False, reason=reason, evidence=evidence)
+
+
+def _untold_because(counts: Counts | None, *, answers: bool, engine_died: bool) -> str | None:
+    if not answers:
+        return "this engine gives no answers"
+    if engine_died:
+        return "the engine died, so its outputs are incomplete"
+    if counts is None:
+        return "the topics could not be read back, so nothing was compared"
+    return None
+
+
+def kept_up(
+    drain: Drain,
+    trend: Trend,
+    behind_s: Floats,
+    *,
+    outputs: int,
+    trigger_s: float | None = None,
+    quick: bool = False,
+    engine_died: bool = False,
+) -> Verdict:
+    """Decide whether the engine kept up with the load.
+
+    Args:
+        drain: how the wait for the last outputs ended.
+        trend: of the latencies that count.
+        behind_s: *behind* over the measured span.
+        outputs: number of latencies that count.
+        trigger_s: the trigger interval that was asked for, None for as fast as possible.
+        quick: whether this was no measurement.
+        engine_died: whether the engine ended before it was told to.
+    """
+    bound_s = max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0))
+    p95_s = _p95_of_last_third(behind_s)
+    evidence = {
+        **asdict(drain),
+        "outputs": outputs,
+        "trend": asdict(trend),
+        "behind_p95_s": p95_s,
+        "bound_s": bound_s,
+    }
+    early = _pace_without_measuring(drain, quick=quick, engine_died=engine_died)
+    if early is None and outputs < FEWEST_OUTPUTS:
+        early = (
+            None,
+            f"{outputs} outputs are too few to tell (at least {FEWEST_OUTPUTS} are needed)",
+        )
+    holds, reason = early or _pace(trend, p95_s, bound_s)
+    return Verdict(holds=holds, reason=reason, evidence=evidence)
+
+
+def kept_up_noop(
+    drain: Drain,
+    lag: Floats | None,
+    total_rate: float,
+    *,
+    quick: bool = False,
+    engine_died: bool = False,
+) -> Verdict:
+    """Decide whether an engine without outputs kept up, from its lag over the measured span.
+
+    Args:
+        drain: how the wait for the end of the inputs ended.
+        lag: in records over all input streams; None when offsets were not reported in time.
+        total_rate: records per second, over all input streams.
+        quick: whether this was no measurement.
+        engine_died: whether the engine ended before it was told to.
+    """
+    p95_s = _p95_of_last_third(lag / total_rate) if lag is not None else None
+    evidence = {
+        **asdict(drain),
+        "total_rate": total_rate,
+        "lag_p95_s": p95_s,
+        "bound_s": BEHIND_BOUND_S,
+    }
+    early = _pace_without_measuring(drain, quick=quick, engine_died=engine_died)
+    holds, reason = early or _pace_by_lag(p95_s, total_rate)
+    return Verdict(holds=holds, reason=reason, evidence=evidence)
+
+
+_Decided = tuple[bool | None, str]
+
+
+def _pace_without_measuring(drain: Drain, *, quick: bool, engine_died: bool) -> _Decided | None:
+    # A dead engine cannot drain: that it died says more than that it did not come to the end.
+    if engine_died:
+        return None, "the engine died before it could show its pace"
+    if drain.drained is None:
+        return None, "the trial ended before the engine could come to the end"
+    if not drain.drained:
+        left = "" if drain.outstanding is None else f", {drain.outstanding:,} outstanding"
+        return False, f"not drained{left}: the engine did not come to the end in time"
+    if quick:
+        return None, "a quick trial is too short to tell"
+    return None
+
+
+def _pace(trend: Trend, p95_s: float | None, bound_s: float) -> _Decided:
+    limit = f"{LIMIT:g} s/s"
+    if trend.decision == "trend":
+        return False, f"the latency grew by {_slope(trend)}, which is more than {limit}"
+    if p95_s is not None and p95_s > bound_s:
+        return False, _behind("outputs were", p95_s, bound_s)
+    if trend.decision == "undecided" or p95_s is None:
+        told = "" if trend.slope is None else f": it changed by {_slope(trend)}"
+        return None, f"whether the latency grew by more than {limit} cannot be told{told}"
+    return True, (
+        f"the latency did not grow by more than {limit} and outputs were at most"
+        f" {format_duration(p95_s)} behind in 95 % of the last third"
+    )
+
+
+def _pace_by_lag(p95_s: float | None, total_rate: float) -> _Decided:
+    if p95_s is None:
+        return None, "the engine did not report its offsets often enough to tell"
+    if p95_s > BEHIND_BOUND_S:
+        return False, _behind("the engine was", p95_s, BEHIND_BOUND_S)
+    return True, (
+        f"at {format_rate(total_rate)} the engine was at most {format_duration(p95_s)} behind"
+        " in 95 % of the last third"
+    )
+
+
+def _behind(who: str, p95_s: float, bound_s: float) -> str:
+    return (
+        f"{who} {format_duration(p95_s)} behind or more in 5 % of the last third"
+        f" (at most {format_duration(bound_s)} is allowed)"
+    )
+
+
+def _slope(trend: Trend) -> str:
+    return f"{trend.slope:.3g} s/s (90 % interval {trend.low:.3g} to {trend.high:.3g})"
+
+
+def _p95_of_last_third(values: Floats) -> float | None:
+    return percentile(last_third(values), 950) if len(values) else None
+
+
+def _percent(part: int, whole: int) -> str:
+    """Write a share rounded down, so that what fell short never reads as reached."""
+    return f"{(1000 * part // whole if whole else 1000) / 10:g} %"
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the exit code that decides: 130 > 70 > 4 > 3 > 2 > 1 > 0."""
+    return min(codes, key=_WORST_FIRST.index, default=0)
+
+
+def exit_code(
+    results: Sequence[TrialResult],
+    interrupted: bool = False,
+    objectives: Sequence[Objective] = (),
+) -> int:
+    """Return the exit code of a run at fixed rates; a verdict that is null never changes it."""
+    codes = [_trial_code(result, objectives) for result in results]
+    return worst([*codes, Interrupted.exit_code] if interrupted else codes)
+
+
+def _trial_code(result: TrialResult, objectives: Sequence[Objective]) -> int:
+    if result.status == "interrupted":
+        return Interrupted.exit_code
+    if result.status in ("failed", "invalid") or result.valid.holds is False:
+        return Unmeasured.exit_code
+    missed = any(not objective.check(result.metrics).met for objective in objectives)
+    if missed or result.correct.holds is False or result.kept_up.holds is False:
+        return NOT_KEPT_EXIT_CODE
+    return 0
