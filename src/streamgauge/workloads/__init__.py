@@ -1,0 +1,1 @@
+"""Data and queries with known answers, one folder per workload."""
