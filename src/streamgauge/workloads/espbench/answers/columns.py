@@ -1,4 +1,4 @@
-"""The columns of records, answers and outputs."""
+"""Make and read the columns of records, answers and outputs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.messages import Headers, Integers, integers, refuse
 
 Booleans = npt.NDArray[np.bool_]
 
 MF01, MF02, MF03 = 2, 3, 4
 """Columns of a sensor line."""
-
-EXPECTED = pa.schema(
-    [
-        ("key", pa.string()),
-        ("value", pa.binary()),
-        ("intended", pa.int64()),
-        ("appended", pa.int64()),
-        ("window_end", pa.int64()),
-        ("optional", pa.bool_()),
-    ]
-)
-OUTPUTS = pa.schema([("key", pa.string()), ("value", pa.binary()), ("emitted", pa.int64())])
 
 
 def values_of(records: pa.Table) -> pa.Array:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.errors import TrialInvalid
+from streamgauge.measure.columns import EXPECTED
 from streamgauge.measure.messages import Integers, headers, output_keys
 from streamgauge.spec.contracts import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
-    EXPECTED,
     MF01,
     MF02,
     Booleans,

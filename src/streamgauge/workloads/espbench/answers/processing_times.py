@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.messages import headers, refuse
 from streamgauge.spec.contracts import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
-    EXPECTED,
-    OUTPUTS,
     Booleans,
     column,
     columns_of,

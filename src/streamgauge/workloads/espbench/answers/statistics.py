@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.measure.columns import EXPECTED
 from streamgauge.measure.messages import headers
 from streamgauge.spec.contracts import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
-    EXPECTED,
     MF01,
     Booleans,
     column,

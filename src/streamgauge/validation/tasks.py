@@ -1,0 +1,181 @@
+"""What Spark's tasks do: read a range and answer it, match a bucket of keys.
+
+Tables travel as single binary cells, so that Spark moves and groups them and looks at nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.errors import TrialInvalid
+from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
+from streamgauge.measure.matching import Match, match
+from streamgauge.measure.messages import headers
+from streamgauge.spec.contracts import AnswerContext, Answers, Json
+from streamgauge.spec.trial import Counts
+from streamgauge.validation.plan import Range
+from streamgauge.validation.records import Records
+
+OUTPUT = "output"
+"""Name of the source of outputs, beside the input streams."""
+
+LOGGED = OUTPUTS.append(pa.field("partition", pa.int32())).append(pa.field("offset", pa.int64()))
+"""Outputs with their place in the log."""
+TIMES = pa.schema([("appended", pa.int64()), ("intended", pa.int64())])
+MOVED = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("kind", pa.string()),
+        ("facts", pa.string()),
+        ("table", pa.binary()),
+        ("examples", pa.binary()),
+    ]
+)
+"""What tasks hand on: a table of that kind, with a few facts as JSON."""
+MOVED_DDL = "bucket int, kind string, facts string, table binary, examples binary"
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that the tasks of a validation need to know."""
+
+    sources: Mapping[str, Records]
+    ranges: tuple[Range, ...]
+    answers: Answers
+    context: AnswerContext
+    buckets: int
+    judged: bool
+    """False for an engine that gives no answers: only the times are taken."""
+
+
+def read_ranges(batches: Iterable[pa.RecordBatch], work: Work) -> Iterator[pa.RecordBatch]:
+    """Read the ranges with the given numbers; yield what they say, cut into buckets."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from _read_range(number, work)
+
+
+def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:
+    part = work.ranges[number]
+    source = work.sources[part.source]
+    records = pa.Table.from_batches(
+        source.read(part.partition, part.start, part.stop), RECORDS
+    ).combine_chunks()
+    if part.source == OUTPUT:
+        yield from in_buckets("outputs", logged_outputs(work.answers, records), work.buckets)
+        return
+    yield _times(part, records, number % work.buckets)
+    if work.judged:
+        expected = work.answers.expected(records, work.context)
+        yield from in_buckets("expected", expected.cast(EXPECTED), work.buckets)
+
+
+def logged_outputs(answers: Answers, records: pa.Table) -> pa.Table:
+    """Return the outputs with their place in the log."""
+    outputs = answers.outputs(records)
+    assert len(outputs) == len(records), "outputs() must return a row for every record"
+    for name in ("partition", "offset"):
+        outputs = outputs.append_column(name, records[name])
+    return outputs.cast(LOGGED)
+
+
+def in_buckets(kind: str, table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
+    """Cut a table by its keys; a key is always found in the same bucket."""
+    bucket = _bucket_of(table["key"], buckets)
+    order = np.argsort(bucket, kind="stable")
+    ordered = table.take(pa.array(order)).combine_chunks()
+    ends = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    for number, (start, end) in enumerate(pairwise(ends)):
+        if end > start:
+            yield _moved(number, kind, {}, _pack(ordered.slice(start, end - start)))
+
+
+def _bucket_of(keys: pa.ChunkedArray, buckets: int) -> npt.NDArray[np.int64]:
+    hashes = pd.util.hash_array(keys.to_numpy(), categorize=False)
+    return np.asarray(hashes % np.uint64(buckets), dtype=np.int64)
+
+
+def _times(part: Range, records: pa.Table, bucket: int) -> pa.RecordBatch:
+    """Take the times of a range's records, and how often ids go down."""
+    found = headers(records["value"].combine_chunks())
+    facts: dict[str, Json] = {
+        "source": part.source,
+        "partition": part.partition,
+        "start": part.start,
+        "first": int(found.ids[0]),
+        "last": int(found.ids[-1]),
+        "inversions": int(np.count_nonzero(np.diff(found.ids) < 0)),
+    }
+    table = pa.table([records["timestamp"], pa.array(found.intended)], schema=TIMES)
+    return _moved(bucket, "times", facts, _pack(table, compression="lz4"))
+
+
+def match_bucket(rows: pa.Table, work: Work) -> pa.Table:
+    """Match the outputs and answers of one bucket; times are handed on."""
+    done = rows.filter(pc.field("kind") == "times")
+    if not work.judged or len(done) == len(rows):
+        return done
+    expected = _gather(rows, "expected", EXPECTED)
+    if work.answers.merges:
+        expected = work.answers.merge(expected, work.context).cast(EXPECTED)
+    _refuse_repeated(expected["key"])
+    matched = match(expected, _gather(rows, "outputs", LOGGED), work.answers.agree)
+    facts: dict[str, Json] = {**matched.counts.model_dump(), "ignored": matched.ignored}
+    latencies = _pack(matched.latencies, compression="lz4")
+    row = _moved(rows["bucket"][0].as_py(), "match", facts, latencies, _pack(matched.examples))
+    return pa.concat_tables([done, pa.Table.from_batches([row])])
+
+
+def unpack_match(row: Mapping[str, str | bytes]) -> Match:
+    """Read back the match of a bucket."""
+    facts = json.loads(row["facts"])
+    ignored = facts.pop("ignored")
+    return Match(Counts(**facts), unpack(row["table"]), unpack(row["examples"]), ignored)
+
+
+def unpack(cell: str | bytes) -> pa.Table:
+    """Read a table back from a cell."""
+    with pa.ipc.open_stream(cell) as reader:
+        return reader.read_all()
+
+
+def _pack(table: pa.Table, compression: str | None = None) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _gather(rows: pa.Table, kind: str, schema: pa.Schema) -> pa.Table:
+    cells = rows.filter(pc.field("kind") == kind)["table"].to_pylist()
+    return pa.concat_tables([schema.empty_table(), *map(unpack, cells)]).combine_chunks()
+
+
+def _moved(
+    bucket: int, kind: str, facts: Mapping[str, Json], table: bytes, examples: bytes | None = None
+) -> pa.RecordBatch:
+    columns = ([bucket], [kind], [json.dumps(facts)], [table], [examples])
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, MOVED, strict=True)]
+    return pa.record_batch(arrays, schema=MOVED)
+
+
+def _refuse_repeated(keys: pa.ChunkedArray) -> None:
+    counts = keys.value_counts()
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        key = repeated.field("values")[0].as_py()
+        raise TrialInvalid(
+            f"the input has the record {key} more than once: the sender's producer repeated it",
+            "Send with -L idempotence=true, which needs acks=all.",
+        )

@@ -1,0 +1,189 @@
+"""Validate a trial: recompute every answer from the recorded inputs, compare every output.
+
+Tasks read ranges of the topics themselves, compute the answers, and cut both sides into buckets
+of keys. Spark only brings the pieces of a bucket together, where another task matches them. No
+step holds all records; what comes back is 40 bytes or so per output and 16 per input.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from streamgauge.errors import TrialInvalid
+from streamgauge.measure.matching import Match
+from streamgauge.spec.contracts import AnswerContext, AnswersInTables, JobSpec, Query
+from streamgauge.spec.trial import Counts
+from streamgauge.validation import plan, tasks
+from streamgauge.validation.records import Records
+
+Row = Mapping[str, str | bytes]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How the outputs of a trial compare with its answers, and when everything happened."""
+
+    counts: Counts
+    latencies: pa.Table
+    """`measure.matching.LATENCIES`: one row per expected output that came."""
+    examples: pa.Table
+    """`measure.matching.EXAMPLES`: the first of each kind of error."""
+    ignored: int
+    """Outputs of windows that may stay open."""
+    times: pa.Table
+    """appended and intended of every input record, in log order by stream and partition."""
+    inversions: int
+    """How often an input record lies before one that was sent earlier."""
+    seconds: float
+
+    @property
+    def inputs(self) -> int:
+        """Records in all input topics."""
+        return len(self.times)
+
+    @cached_property
+    def lateness_ms(self) -> npt.NDArray[np.int64]:
+        """Append time − intended time of every input record."""
+        return np.asarray(pc.subtract(self.times["appended"], self.times["intended"]).to_numpy())
+
+
+def validate(
+    spark: SparkSession,
+    query: Query,
+    inputs: Mapping[str, Records],
+    output: Records | None,
+    tables: Mapping[str, pa.Table],
+    job: JobSpec,
+    *,
+    answers: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+) -> Validation:
+    """Compare a trial's outputs with the answers to its recorded inputs.
+
+    Args:
+        spark: See `validation_session`.
+        query: The query that was asked.
+        inputs: Records of each input stream.
+        output: Records of the output topic; None for a query that writes to a table.
+        tables: Business tables as recorded at the end of the trial.
+        job: The job as the engine ran it: its parameters and watermark delay count here.
+        answers: False for an engine that gives none; then only the times are taken.
+        clock: Tells seconds.
+
+    Raises:
+        TrialInvalid: The records cannot be read back.
+    """
+    began_s = clock()
+    sources = dict(inputs)
+    if output is not None and answers:
+        sources[tasks.OUTPUT] = output
+    extents = {name: records.extent() for name, records in sources.items()}
+    done = _table_outputs(query, tables) if answers else None
+    count = sum(high for extent in extents.values() for _, high in extent)
+    work = tasks.Work(
+        sources=sources,
+        ranges=tuple(plan.ranges(extents, query.answers.aligned)),
+        answers=query.answers,
+        context=AnswerContext(
+            parameters=job.parameters,
+            horizon_ms=_horizon_ms(inputs.values(), job.watermark_delay_ms),
+            # What a query did to its tables is looked at here: tasks have no use for them.
+            tables={} if done is not None else tables,
+        ),
+        buckets=plan.buckets(count + (0 if done is None else len(done))),
+        judged=answers,
+    )
+    rows = _run(spark, work, done)
+    matched = Match.combine([tasks.unpack_match(row) for row in rows if row["kind"] == "match"])
+    times, inversions = _times([row for row in rows if row["kind"] == "times"])
+    return Validation(
+        counts=matched.counts,
+        latencies=matched.latencies,
+        examples=matched.examples,
+        ignored=matched.ignored,
+        times=times,
+        inversions=inversions,
+        seconds=clock() - began_s,
+    )
+
+
+def _horizon_ms(inputs: Iterable[Records], watermark_delay_ms: int) -> int:
+    """Tell up to which time windows must have been closed."""
+    newest = (records.newest_ms() for records in inputs)
+    return max((at_ms for at_ms in newest if at_ms is not None), default=0) - watermark_delay_ms
+
+
+def _table_outputs(query: Query, tables: Mapping[str, pa.Table]) -> pa.Table | None:
+    if query.output != "table":
+        return None
+    assert isinstance(query.answers, AnswersInTables), f"{query.name} must answer in tables"
+    outputs = query.answers.table_outputs(tables)
+    rows = len(outputs)
+    places = {"partition": np.zeros(rows, dtype=np.int32), "offset": np.arange(rows)}
+    for name, column in places.items():
+        outputs = outputs.append_column(name, pa.array(column))
+    return outputs.cast(tasks.LOGGED)
+
+
+def _run(spark: SparkSession, work: tasks.Work, done: pa.Table | None) -> list[Row]:
+    """Let Spark read the ranges, bring buckets together and match them."""
+    frames = []
+    if work.ranges:
+        numbers = spark.range(0, len(work.ranges), 1, numPartitions=len(work.ranges))
+        frames.append(numbers.mapInArrow(_reader(work), tasks.MOVED_DDL))
+    if done is not None and len(done):
+        pieces = pa.Table.from_batches(tasks.in_buckets("outputs", done, work.buckets))
+        frames.append(spark.createDataFrame(pieces))
+    if not frames:
+        return []
+    moved = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
+    matched = (
+        moved.repartition(work.buckets, "bucket")
+        .groupBy("bucket")
+        .applyInArrow(_matcher(work), tasks.MOVED_DDL)
+    )
+    return _collect(matched)
+
+
+def _reader(work: tasks.Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    return lambda batches: tasks.read_ranges(batches, work)
+
+
+def _matcher(work: tasks.Work) -> Callable[[pa.Table], pa.Table]:
+    return lambda rows: tasks.match_bucket(rows, work)
+
+
+def _collect(frame: DataFrame) -> list[Row]:
+    try:
+        rows: list[Row] = frame.toArrow().to_pylist()
+    except PySparkException as error:
+        reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
+        if reason is None:
+            raise
+        raise TrialInvalid(reason[1]) from error
+    return rows
+
+
+def _times(rows: Sequence[Row]) -> tuple[pa.Table, int]:
+    """Put the times of all ranges together; count where ids go down, also from range to range."""
+    ranges = [(json.loads(row["facts"]), row["table"]) for row in rows]
+    ranges.sort(key=lambda item: (item[0]["source"], item[0]["partition"], item[0]["start"]))
+    inversions = sum(facts["inversions"] for facts, _ in ranges)
+    for (before, _), (after, _) in pairwise(ranges):
+        follows = after["start"] > 0
+        inversions += follows and after["first"] < before["last"]
+    tables = [tasks.unpack(table) for _, table in ranges]
+    return pa.concat_tables([tasks.TIMES.empty_table(), *tables]), inversions
