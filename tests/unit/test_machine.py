@@ -2,21 +2,29 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from streamgauge import machine
-from streamgauge.errors import NotReady
 
 ADDRESS = b"\0streamgauge-test-%d" % os.getpid()
 
 
 def test_a_second_measurement_is_refused_and_told_of_the_first() -> None:
+    code = (
+        "from streamgauge import errors, machine\n"
+        f"try:\n    with machine.exclusive('the second', {ADDRESS!r}): pass\n"
+        "except errors.NotReady as error:\n    print(error.message)"
+    )
     with machine.exclusive("the first", ADDRESS):
-        with pytest.raises(NotReady) as raised:
-            with machine.exclusive("the second", ADDRESS):
-                pass
-    assert "the first" in raised.value.message
-    assert str(os.getpid()) in raised.value.message
+        told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert b"the first" in told.stdout
+    assert str(os.getpid()).encode() in told.stdout
+
+
+def test_a_holder_may_take_the_lock_again() -> None:
+    with machine.exclusive("a benchmark", ADDRESS):
+        with machine.exclusive("its run", ADDRESS):
+            pass
+        told = machine._ask(ADDRESS)
+    assert "a benchmark" in told
 
 
 def test_the_lock_is_free_again_afterwards() -> None:

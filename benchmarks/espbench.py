@@ -1,0 +1,78 @@
+"""ESPBench on Spark at the published rates: what must be right, kept up and quick.
+
+A run per rate, five minutes a query, as a user would make it; its folder stays in runs/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import streamgauge
+from benchmarks.registry import Measurement, at_least, at_most, benchmark
+from streamgauge.results.folder import RunFolder
+from streamgauge.spec.trial import TrialResult
+
+RUNS = Path(__file__).parents[1] / "runs"
+TARGET = "espbench/q1,q2,q3,q4,q5,identity"
+
+LATENCIES: Mapping[str, Mapping[str, float]] = {
+    "q1": {"window_latency.p90": 0.6},
+    "q2": {"latency.p90": 1.0},
+    "q3": {"latency.p50": 0.002, "latency.p99": 0.010},
+    "q4": {"latency.p50": 0.005, "latency.p90": 0.025},
+    "q5": {"latency.p90": 0.3},
+    "identity": {"latency.p50": 0.002, "latency.p99": 0.010},
+}
+VALIDATION_S = {"q1": 60, "q2": 240, "q3": 60, "q4": 60, "q5": 60, "identity": 60}
+"""For 3,000,000 input records."""
+
+
+@benchmark("espbench-10k", slow=True)
+def ten_thousand() -> Iterator[Measurement]:
+    """All queries at 10,000 records a second and stream, five minutes each."""
+    folder = streamgauge.run(TARGET, runs=RUNS, rates=["10k/s"], duration="5m")
+    yield from measurements(folder)
+
+
+@benchmark("espbench-1k", slow=True)
+def one_thousand() -> Iterator[Measurement]:
+    """All queries at 1,000 records a second and stream, five minutes each."""
+    folder = streamgauge.run(TARGET, runs=RUNS, rates=["1k/s"], duration="5m")
+    yield from (each for result in folder.trials() for each in _verdicts(result))
+
+
+@benchmark("espbench-latest", slow=True)
+def latest() -> Iterator[Measurement]:
+    """The same figures, of the latest run that is there already."""
+    yield from measurements(streamgauge.open("@0", runs=RUNS))
+
+
+def measurements(folder: RunFolder) -> Iterator[Measurement]:
+    """Compare a run at 10k/s with its targets."""
+    for result in folder.trials():
+        query = result.spec.query
+        yield from _verdicts(result)
+        for name, limit_s in LATENCIES[query].items():
+            if name in result.metrics:
+                yield at_most(
+                    _name(result, name), 1000 * result.metrics[name], "ms", 1000 * limit_s
+                )
+        if "validation.seconds" in result.metrics:
+            per_3m_s = result.metrics["validation.seconds"] * 3e6 / result.inputs
+            yield at_most(_name(result, "validation"), per_3m_s, "s/3M", VALIDATION_S[query])
+        if "cpu.harness" in result.metrics:
+            yield at_most(
+                _name(result, "cpu.harness"), result.metrics["cpu.harness"], "cores", 0.05
+            )
+
+
+def _verdicts(result: TrialResult) -> Iterator[Measurement]:
+    """Count the verdicts that hold: valid, correct, kept up."""
+    verdicts = (result.valid, result.correct, result.kept_up)
+    held = sum(verdict.holds is True for verdict in verdicts)
+    yield at_least(_name(result, "verdicts"), held, "of 3", 3)
+
+
+def _name(result: TrialResult, what: str) -> str:
+    return f"espbench.{result.spec.query}.{result.spec.rate:g}.{what}"
