@@ -89,3 +89,10 @@ def test_medians_are_of_the_outputs_in_the_block():
 def test_the_same_sample_gives_the_same_interval():
     values = noise(1.0)
     assert trend(AT_MS, values, SPAN) == trend(AT_MS, values, SPAN)
+
+
+def test_the_interval_mostly_holds_the_true_slope():
+    middles_ms = SPAN.start_ms + 10_000 + 20_000 * np.arange(15)
+    samples = np.random.default_rng(1).normal(size=(100, 15))
+    found = [trend(middles_ms, sample, SPAN) for sample in samples]
+    assert sum(one.low <= 0 <= one.high for one in found) >= 77
