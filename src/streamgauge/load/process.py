@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -30,6 +31,8 @@ from streamgauge.spec.trial import TrialSpec
 
 _MARKERS_S = 60.0
 _FLUSH_S = 60.0
+_PATIENCE_S = 0.1
+"""Nobody waits longer than that for the turn to listen."""
 T = TypeVar("T", Ready, Markers, SenderSummary)
 
 
@@ -38,6 +41,8 @@ class Sender:
 
     def __init__(self, child: process.Process) -> None:
         self._child = child
+        self._hearing = threading.Lock()
+        """A probe asks for ticks from a thread of its own."""
         self._unread = b""
         self._answer: Line | None = None
         self._tick: TickLine | None = None
@@ -151,7 +156,7 @@ class Sender:
                     f"the sender gave no {kind.__name__.lower()} within {timeout_s:g} s;"
                     f" end of {self._child.log}:\n{tail}"
                 )
-            if not self._hear(left_s):
+            if not self._hear(min(left_s, _PATIENCE_S)):
                 raise self._died()
         self._answer = None
         return answer
@@ -159,15 +164,16 @@ class Sender:
     def _hear(self, timeout_s: float) -> bool:
         """Take in the lines that are there, after waiting for any; False at their end."""
         pipe = self._child.stdout
-        if pipe is None or pipe.closed:
-            return False
-        if not select.select([pipe], [], [], timeout_s)[0]:
-            return True
-        new = os.read(pipe.fileno(), 65_536)
-        *lines, self._unread = (self._unread + new).split(b"\n")
-        for line in lines:
-            self._take(LINES.validate_json(line))
-        return bool(new)
+        with self._hearing:
+            if pipe is None or pipe.closed:
+                return False
+            if not select.select([pipe], [], [], timeout_s)[0]:
+                return True
+            new = os.read(pipe.fileno(), 65_536)
+            *lines, self._unread = (self._unread + new).split(b"\n")
+            for line in lines:
+                self._take(LINES.validate_json(line))
+            return bool(new)
 
     def _take(self, line: Line) -> None:
         if isinstance(line, TickLine):

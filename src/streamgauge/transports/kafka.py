@@ -92,7 +92,8 @@ class KafkaTransport:
     def log_end(self, topic: str) -> list[int]:
         """Return the next offset to be written of every partition."""
         partitions = self._partitions(topic)
-        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in range(partitions)}
+        latest = OffsetSpec.latest()
+        asked = {TopicPartition(topic, p): latest for p in range(partitions)}
         ends = self._admin.list_offsets(asked, request_timeout=_REQUEST_S)
         found = {
             at.partition: _result(future, f"cannot ask for the end of {topic}").offset

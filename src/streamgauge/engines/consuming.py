@@ -1,0 +1,126 @@
+"""What our own engines' processes share: read all inputs, report progress, end on SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType, TracebackType
+from typing import Self
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from streamgauge.engines.job import ProgressWriter
+from streamgauge.spec.contracts import Endpoints
+
+RECORDS = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("value", pa.binary()),
+    ]
+)
+_CONSUMER = {
+    "enable.auto.commit": "false",
+    "auto.offset.reset": "error",
+    "fetch.wait.max.ms": "100",
+    "fetch.min.bytes": "1",
+}
+_REPORT_S = 1.0
+_IDLE_REPORT_S = 0.1
+
+
+class Inputs:
+    """All input partitions of a job, read from their beginning."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        settings = endpoints.kafka.client_settings()
+        self._consumer = Consumer({**settings, **_CONSUMER, "group.id": endpoints.group})
+        self._streams = {topic: stream for stream, topic in endpoints.inputs.items()}
+        partitions = range(endpoints.partitions)
+        self._assigned = [TopicPartition(t, p, 0) for t in self._streams for p in partitions]
+        self._consumer.assign(self._assigned)
+
+    def read(self, timeout_s: float = 0.1, most: int = 10_000) -> list[Message]:
+        """Return what is there, after waiting no longer than that for any.
+
+        Raises:
+            KafkaException: The broker does not let us read.
+        """
+        messages = self._consumer.consume(1, timeout_s)
+        if messages:
+            messages += self._consumer.consume(most - 1, 0)
+        for message in messages:
+            error = message.error()
+            if error is not None:
+                raise KafkaException(error)
+        return messages
+
+    def positions(self) -> dict[str, list[int]]:
+        """Return the next offset to be read of every partition, by stream."""
+        found: dict[str, list[int]] = {stream: [] for stream in self._streams.values()}
+        for at in self._consumer.position(self._assigned):
+            found[self._streams[at.topic]].append(max(at.offset, 0))
+        return found
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Reporter:
+    """Reports progress once a second, and soon when there is nothing left to do."""
+
+    def __init__(self, writer: ProgressWriter, clock: Callable[[], float] = time.monotonic) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._reported_s = float("-inf")
+        self._idle = False
+
+    def due(self, idle: bool) -> bool:
+        """Tell whether it is time for a report."""
+        since_s = self._clock() - self._reported_s
+        return since_s >= (_IDLE_REPORT_S if idle and not self._idle else _REPORT_S)
+
+    def report(self, finished: dict[str, list[int]], idle: bool) -> None:
+        """Report now."""
+        self._writer.report(finished, idle)
+        self._reported_s, self._idle = self._clock(), idle
+
+
+def stop_on_sigterm() -> threading.Event:
+    """Return what is set once this process is asked to end."""
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    signal.signal(signal.SIGTERM, stop)
+    return stopped
+
+
+def table(messages: Sequence[Message]) -> pa.Table:
+    """Bring messages into the columns that answers are computed from."""
+    return pa.table(
+        {
+            "partition": pa.array([m.partition() for m in messages], pa.int32()),
+            "offset": pa.array([m.offset() for m in messages], pa.int64()),
+            "timestamp": pa.array([m.timestamp()[1] for m in messages], pa.int64()),
+            "value": pa.array([m.value() for m in messages], pa.binary()),
+        },
+        schema=RECORDS,
+    )
