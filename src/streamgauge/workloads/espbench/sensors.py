@@ -111,11 +111,11 @@ def _render(rows: Signals, steps: Bytes, first: int, end: int) -> list[bytes]:
 
 def _seconds(number: Ints) -> Bytes:
     """Render the timestamp of each row down to the second."""
-    second = number // ROWS_PER_SECOND
+    second: Ints = number // ROWS_PER_SECOND
     distinct = np.arange(second[0], second[-1] + 1)
     text = np.datetime_as_string(_FIRST_TS + distinct).astype("S19")
     letters: Bytes = text.view(np.uint8).reshape(-1, 19)
-    return letters[second - second[0]]
+    return letters.take(second - second[0], axis=0)
 
 
 def _digits(values: Ints, width: int) -> Bytes:
