@@ -28,14 +28,14 @@ VALIDATION_S = {"q1": 60, "q2": 240, "q3": 60, "q4": 60, "q5": 60, "identity": 6
 """For 3,000,000 input records."""
 
 
-@benchmark("espbench-10k", slow=True)
+@benchmark("espbench-10k", slow=True, makes_runs=True)
 def ten_thousand() -> Iterator[Measurement]:
     """All queries at 10,000 records a second and stream, five minutes each."""
     folder = streamgauge.run(TARGET, runs=RUNS, rates=["10k/s"], duration="5m")
     yield from measurements(folder)
 
 
-@benchmark("espbench-1k", slow=True)
+@benchmark("espbench-1k", slow=True, makes_runs=True)
 def one_thousand() -> Iterator[Measurement]:
     """All queries at 1,000 records a second and stream, five minutes each."""
     folder = streamgauge.run(TARGET, runs=RUNS, rates=["1k/s"], duration="5m")

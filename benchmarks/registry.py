@@ -40,6 +40,8 @@ class Benchmark:
     measure: Callable[[], Iterable[Measurement]]
     slow: bool
     """Minutes rather than seconds: runs only when named."""
+    makes_runs: bool
+    """Its runs hold the machine's measurement lock themselves."""
 
     @property
     def what(self) -> str:
@@ -52,11 +54,13 @@ BENCHMARKS: dict[str, Benchmark] = {}
 _Measure = Callable[[], Iterable[Measurement]]
 
 
-def benchmark(name: str, *, slow: bool = False) -> Callable[[_Measure], _Measure]:
+def benchmark(
+    name: str, *, slow: bool = False, makes_runs: bool = False
+) -> Callable[[_Measure], _Measure]:
     """Register a function as the benchmark `name`."""
 
     def register(measure: _Measure) -> _Measure:
-        BENCHMARKS[name] = Benchmark(name, measure, slow)
+        BENCHMARKS[name] = Benchmark(name, measure, slow, makes_runs)
         return measure
 
     return register
@@ -64,7 +68,7 @@ def benchmark(name: str, *, slow: bool = False) -> Callable[[_Measure], _Measure
 
 def merge(measurements: Iterable[Measurement], file: Path = LATEST) -> None:
     """Put new values in place of old ones of the same name; keep the rest."""
-    kept = {each["name"]: each for each in _read(file)}
+    kept = {str(each["name"]): each for each in _read(file)}
     kept |= {each.name: asdict(each) for each in measurements}
     draft = file.with_suffix(f".{os.getpid()}.tmp")
     ordered = [kept[name] for name in sorted(kept)]

@@ -13,13 +13,13 @@ __all__ = ["__version__", "open", "run"]
 
 
 def __getattr__(name: str) -> object:
-    # Whoever asks pays: the version costs 50 ms of imports, the API those of Arrow and Spark.
+    # Only who asks pays: the API loads much, and reading the version takes 50 ms.
+    if name in ("open", "run"):
+        from streamgauge import api
+
+        return getattr(api, name)
     if name == "__version__":
         from importlib.metadata import version
 
         return version("streamgauge")
-    if name in __all__:
-        from streamgauge import api
-
-        return getattr(api, name)
     raise AttributeError(f"module 'streamgauge' has no attribute {name!r}")

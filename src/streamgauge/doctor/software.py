@@ -1,0 +1,34 @@
+"""What runs need on this machine: Java and jars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamgauge.doctor.findings import Finding
+from streamgauge.errors import NotReady
+from streamgauge.services import jars
+from streamgauge.services.java import Java, find_java
+
+COMPONENTS = ("kafka", "spark-kafka")
+
+
+def java(find: Callable[[], Java] = find_java) -> Finding:
+    """Look for a Java that is new enough."""
+    try:
+        found = find()
+    except NotReady as error:
+        return Finding("java", "missing", error.message, error.remedy)
+    return Finding("java", "ok", f"{found.version} ({found.source}: {found.executable})")
+
+
+def jars_of(component: str) -> Finding:
+    """See whether a component's jars are cached; if not, the first use fetches them."""
+    name = f"jars of {component}"
+    try:
+        wanted, absent = jars.locked_jars(component), jars.missing(component)
+    except NotReady as error:
+        return Finding(name, "missing", error.message, error.remedy)
+    if not absent:
+        return Finding(name, "ok", f"all {len(wanted)} cached")
+    remedy = "The first use fetches them; that needs the network once."
+    return Finding(name, "warn", f"{len(absent)} of {len(wanted)} not cached yet", remedy)

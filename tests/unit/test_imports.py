@@ -1,0 +1,29 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pyspark", "pyarrow", "confluent_kafka", "pandas", "numpy", "pydantic", "psycopg", "rich"}
+
+
+def loaded_by(code: str) -> set[str]:
+    report = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
+    report += "sys.stderr.write('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stderr.split("\n")}
+
+
+def test_the_package_loads_nothing_heavy():
+    assert not loaded_by("import streamgauge") & HEAVY
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(option):
+    code = f"sys.argv = ['streamgauge', '{option}']; import streamgauge.cli as c; c.main()"
+    assert not loaded_by(code) & HEAVY
+
+
+def test_a_heavy_import_would_be_seen():
+    assert "numpy" in loaded_by("import numpy")
