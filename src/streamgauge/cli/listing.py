@@ -1,0 +1,133 @@
+"""`streamgauge list`: what is there, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from streamgauge.cli.output import Json, print_json, print_line, print_states
+from streamgauge.errors import StreamgaugeError, unknown_name
+
+if TYPE_CHECKING:
+    from streamgauge.registry import Group
+
+EXAMPLES = """\b
+Examples:
+  streamgauge list
+  streamgauge list engines presets
+  streamgauge list workloads --json"""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that can be named on the command line."""
+
+    name: str
+    state: Literal["ok", "missing"]
+    title: str
+    remedy: str | None = None
+
+
+def list_items(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[workloads|engines|experiments|transports|services|presets]…",
+            help="What to list; everything when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List what is there, what is missing and how to get it."""
+    chosen = kinds or list(_SOURCES)
+    for kind in chosen:
+        if kind not in _SOURCES:
+            raise unknown_name("kind of thing", kind, _SOURCES)
+    found = {kind: _SOURCES[kind]() for kind in chosen}
+    if as_json:
+        print_json({kind: [asdict(item) for item in items] for kind, items in found.items()})
+    else:
+        _print(found)
+
+
+def _print(found: Mapping[str, list[Item]]) -> None:
+    for position, (kind, items) in enumerate(found.items()):
+        if position:
+            print_line()
+        print_line(kind)
+        print_states([(item.state, item.name, item.title, item.remedy) for item in items])
+
+
+def _registered(group: Group) -> list[Item]:
+    from streamgauge import registry
+
+    return [_item(group, name) for name in registry.names(group)]
+
+
+def _item(group: Group, name: str) -> Item:
+    from streamgauge import registry
+
+    try:
+        loaded = registry.load(group, name)
+    except StreamgaugeError as error:
+        return Item(name, "missing", error.message, error.remedy)
+    except Exception as error:  # a broken plug-in must not hide the others
+        return Item(name, "missing", f"does not load: {error}", "Update or remove its package.")
+    if group == "engines" and (problems := _problems(loaded)):
+        return Item(name, "missing", problems[0][0], problems[0][1])
+    return Item(name, "ok", _title(loaded))
+
+
+def _problems(engine: object) -> list[tuple[str, str]]:
+    """Ask an engine what it misses on this machine."""
+    if not callable(engine):
+        return []
+    check = getattr(engine(), "check", None)
+    return [(each.what, each.remedy) for each in check()] if callable(check) else []
+
+
+def _title(thing: object) -> str:
+    title = getattr(thing, "title", None)
+    if isinstance(title, str):
+        return title
+    return (inspect.getdoc(thing) or "").partition("\n")[0].removesuffix(".")
+
+
+def _services() -> list[Item]:
+    return [Item("kafka", "ok", "embedded broker"), Item("postgres", "ok", "embedded database")]
+
+
+def _presets() -> list[Item]:
+    folder = resources.files("streamgauge") / "presets"
+    if not folder.is_dir():
+        return []
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda f: f.name
+    )
+    return [
+        Item(file.name.removesuffix(".yaml"), "ok", _preset_title(file.read_text("utf-8")))
+        for file in files
+    ]
+
+
+def _preset_title(text: str) -> str:
+    import yaml
+
+    loaded = yaml.safe_load(text)
+    return str(loaded.get("title", "")) if isinstance(loaded, dict) else ""
+
+
+_SOURCES: Mapping[str, Callable[[], list[Item]]] = {
+    "workloads": lambda: _registered("workloads"),
+    "engines": lambda: _registered("engines"),
+    "experiments": lambda: _registered("experiments"),
+    "transports": lambda: _registered("transports"),
+    "services": _services,
+    "presets": _presets,
+}

@@ -1,0 +1,115 @@
+"""Run a command and turn what went wrong into one message and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from streamgauge.errors import BUG_EXIT_CODE, Interrupted, StreamgaugeError
+
+_USAGE_EXIT_CODE = 2
+
+
+def main() -> NoReturn:
+    """Be the `streamgauge` command."""
+    # A service manager's SIGTERM gets the same orderly end as Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
+    _write_any_text()
+    code = execute(sys.argv[1:])
+    _flush()
+    sys.exit(code)
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every error ends here."""
+    from streamgauge.cli.app import app
+
+    try:
+        result = app(args=list(arguments), prog_name="streamgauge", standalone_mode=False)
+    except StreamgaugeError as error:
+        _report(error.message, error.remedy)
+        return error.exit_code
+    except typer.TyperException as error:
+        _report(_message(error), f"See streamgauge {_command(arguments)}--help.")
+        return _USAGE_EXIT_CODE
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except SystemExit:  # Typer's own answer to a closed pipe
+        return _closed_pipe()
+    except Exception:
+        _report_bug()
+        return BUG_EXIT_CODE
+    if result == Interrupted.exit_code:  # Typer's own answer to Ctrl-C
+        return _interrupted()
+    return result if isinstance(result, int) else 0
+
+
+def _write_any_text() -> None:
+    """Let no letter that the terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _interrupted() -> int:
+    sys.stderr.write("interrupted\n")
+    return Interrupted.exit_code
+
+
+def _report(message: str, remedy: str | None) -> None:
+    sys.stderr.write(f"error: {message}\n")
+    if remedy:
+        sys.stderr.write(f"  {remedy}\n")
+
+
+def _message(error: typer.TyperException) -> str:
+    """Write Typer's message as ours: one line, small first letter, no full stop."""
+    text = " ".join(error.format_message().split()).removesuffix(".")
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Name the command whose help would have helped."""
+    from streamgauge.cli.app import app
+
+    known = {each.name for each in app.registered_commands}
+    known |= {each.name for each in app.registered_groups}
+    first = next((each for each in arguments if not each.startswith("-")), None)
+    return f"{first} " if first in known else ""
+
+
+def _report_bug() -> None:
+    traceback.print_exc(file=sys.stderr)
+    from importlib.metadata import version
+
+    sys.stderr.write(
+        "\nerror: this is a bug of Streamgauge, not of yours\n"
+        "  Please report it with the lines above and what you typed: streamgauge"
+        f" {version('streamgauge')}, Python {platform.python_version()}, {platform.platform()}.\n"
+    )
+
+
+def _closed_pipe() -> int:
+    """End quietly when the reader went away, as `streamgauge list | head -1` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _closed_pipe()

@@ -1,0 +1,49 @@
+"""Printing: results on stdout, progress on stderr, plain lines when there is no terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import typer
+
+Json = Annotated[
+    bool, typer.Option("--json", envvar="STREAMGAUGE_JSON", help="Print one JSON object instead.")
+]
+
+State = Literal["ok", "warn", "missing"]
+_STYLES: Mapping[State, str] = {"ok": "green", "warn": "yellow", "missing": "red"}
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """Print one JSON object as the result."""
+    print_line(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_line(text: str = "") -> None:
+    """Print a line of the result."""
+    sys.stdout.write(f"{text}\n")
+
+
+def progress(text: str) -> None:
+    """Tell what is going on."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def print_states(rows: Sequence[tuple[State, str, str, str | None]]) -> None:
+    """Print (state, name, value, remedy) rows, aligned, each remedy on a line of its own."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    width = max((len(name) for _, name, _, _ in rows), default=0)
+    # Captured, since a Console answers a closed pipe with exit code 1, which means wrong answers.
+    with console.capture() as captured:
+        for state, name, value, remedy in rows:
+            console.print(Text(f"{state:<8}", _STYLES[state]), f"{name:<{width}}  {value}", sep="")
+            if remedy:
+                console.print(Text(f"{'':<{8 + width}}  → {remedy}", "dim"))
+    sys.stdout.write(captured.get())

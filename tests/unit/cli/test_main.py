@@ -1,0 +1,122 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from streamgauge.cli import app as tree
+from streamgauge.cli.main import execute
+from streamgauge.errors import NotReady, TrialFailed
+
+
+def raising(error):
+    def command(*_args, **_kwargs):
+        raise error
+
+    return command
+
+
+def test_version(capsys):
+    assert execute(["--version"]) == 0
+    assert capsys.readouterr().out == "streamgauge 0.1.0\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_teaches_with_examples(arguments, capsys):
+    execute(arguments)
+    printed = capsys.readouterr()
+    assert "streamgauge doctor" in printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "next_step"),
+    [
+        (["docter"], "'docter'. Did you mean 'doctor'?", "streamgauge --help"),
+        (["list", "--jsn"], "--json", "streamgauge list --help"),
+        (["list", "engine"], "unknown kind of thing 'engine'", "Did you mean engines?"),
+        (["services", "upp"], "'upp'. Did you mean 'up'?", "streamgauge services --help"),
+    ],
+)
+def test_usage_errors_name_the_nearest(arguments, said, next_step, capsys):
+    assert execute(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert said in printed.err
+    assert next_step in printed.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(NotReady("no Java", "Install one."), 3), (TrialFailed("it died", None), 4)],
+)
+def test_our_errors_print_reason_and_remedy_without_traceback(error, code, monkeypatch, capsys):
+    monkeypatch.setattr(tree, "app", raising(error))
+    assert execute([]) == code
+    printed = capsys.readouterr().err
+    assert printed.splitlines() == [f"error: {error.message}"] + (
+        [f"  {error.remedy}"] if error.remedy else []
+    )
+
+
+def test_a_bug_says_so_and_shows_where(monkeypatch, capsys):
+    monkeypatch.setattr(tree, "app", raising(ZeroDivisionError("oops")))
+    assert execute([]) == 70
+    printed = capsys.readouterr().err
+    assert "ZeroDivisionError: oops" in printed
+    assert "Please report it" in printed
+
+
+def test_ctrl_c(monkeypatch, capsys):
+    monkeypatch.setattr(tree, "app", raising(KeyboardInterrupt()))
+    assert execute([]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_command_with_130(number):
+    code = (
+        "import sys, time, streamgauge.cli.app as tree, streamgauge.cli as cli\n"
+        "def app(**_):\n    print('up', flush=True)\n    time.sleep(60)\n"
+        "tree.app = app\nsys.argv = ['streamgauge']\ncli.main()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 130
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "streamgauge", "list", "presets"],
+            stdout=gone,
+            stderr=subprocess.PIPE,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_json_is_one_object_on_stdout(capsys):
+    assert execute(["list", "transports", "presets", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [item["name"] for item in listed["transports"]] == ["kafka"]
+
+
+def test_env_twin_of_json(monkeypatch, capsys):
+    monkeypatch.setenv("STREAMGAUGE_JSON", "1")
+    assert execute(["list", "presets"]) == 0
+    assert "presets" in json.loads(capsys.readouterr().out)
+
+
+def test_list_shows_a_broken_plugin_beside_the_others(monkeypatch, capsys):
+    from streamgauge import registry
+
+    monkeypatch.setattr(registry, "names", lambda _group: ["broken"])
+    monkeypatch.setattr(registry, "load", raising(RuntimeError("half installed")))
+    assert execute(["list", "experiments"]) == 0
+    assert "does not load: half installed" in capsys.readouterr().out
