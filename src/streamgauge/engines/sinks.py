@@ -1,0 +1,145 @@
+"""Where the reference engine's outputs go, and where its faults are done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from streamgauge.engines.faults import IN_TABLES, Fault, Output, injector
+from streamgauge.spec.contracts import Endpoints
+
+
+class TableWriter(Protocol):
+    """Writes answers to a table; comes with the workload."""
+
+    def write(self, keys: Sequence[str]) -> None:
+        """Write the rows of these keys as they should be."""
+
+    def spoil(self, fault: str, key: str) -> None:
+        """Do a fault to the row of this key instead, or beside it."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class Sink:
+    """Takes outputs; dies or hangs at one of them on demand."""
+
+    def __init__(self, fault: Fault | None) -> None:
+        self._fault = fault
+        self._taken = 0
+        self.hangs = False
+        """Set when the process shall do nothing any more."""
+
+    def send(self, outputs: Sequence[Output], records: pa.Table) -> None:
+        """Send outputs; `records` are the inputs that came with them."""
+        hit = self._hit(len(outputs))
+        self._taken += len(outputs)
+        if self._fault and hit is not None and self._fault.name in ("die", "hang"):
+            self._put(outputs[:hit], records)
+            self.flush()
+            if self._fault.name == "die":
+                sys.exit(1)
+            self.hangs = True
+            return
+        self._put(outputs, records)
+
+    def flush(self) -> None:
+        """Return when everything is where it belongs."""
+
+    def close(self) -> None:
+        """Send what is left and close."""
+
+    def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:
+        raise NotImplementedError
+
+    def _hit(self, count: int) -> int | None:
+        """Return which of the next outputs the fault hits, if any."""
+        if self._fault is None or not 0 <= self._fault.output - self._taken < count:
+            return None
+        return self._fault.output - self._taken
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+
+
+class TopicSink(Sink):
+    """Writes outputs to the output topic."""
+
+    def __init__(self, endpoints: Endpoints, fault: Fault | None) -> None:
+        super().__init__(fault)
+        assert endpoints.output is not None
+        self._topic, self._partitions = endpoints.output, endpoints.partitions
+        self._producer = Producer(
+            endpoints.kafka.client_settings(linger_ms=0, enable_idempotence=True)
+        )
+        self._injector = injector(fault)
+        self._sent = 0
+
+    def flush(self) -> None:
+        """Return when everything is in the topic."""
+        self._producer.flush()
+
+    def close(self) -> None:
+        """Send what was withheld, far too late, and wait until all is there."""
+        if self._injector and self._fault and self._fault.name == "late":
+            self._produce(self._injector.hit)
+        self.flush()
+
+    def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:
+        if self._injector is not None:
+            outputs = self._injector(outputs, _passed_over(outputs, records))
+        self._produce(outputs)
+
+    def _produce(self, outputs: Sequence[Output]) -> None:
+        for output in outputs:
+            self._producer.produce(
+                self._topic, output.value, partition=self._sent % self._partitions
+            )
+            self._sent += 1
+        self._producer.poll(0)
+
+
+class TableSink(Sink):
+    """Lets the workload write to its table."""
+
+    def __init__(self, writer: TableWriter, fault: Fault | None) -> None:
+        super().__init__(fault)
+        self._writer = writer
+        self._spoils = fault is not None and fault.name in IN_TABLES
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._writer.close()
+
+    def send(self, outputs: Sequence[Output], records: pa.Table) -> None:
+        """Write the rows; one of them wrong on demand."""
+        hit = self._hit(len(outputs))
+        if self._spoils and self._fault and hit is not None:
+            self._writer.spoil(self._fault.name, outputs[hit].key)
+        super().send(outputs, records)
+
+    def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:  # noqa: ARG002
+        if outputs:
+            self._writer.write([output.key for output in outputs])
+
+
+def _passed_over(outputs: Sequence[Output], records: pa.Table) -> bytes | None:
+    """Find an input that has no output, if one came along."""
+    keys = {output.key for output in outputs}
+    values: list[bytes] = records["value"].to_pylist()
+    return next((v for v in values if v.partition(b";")[0].decode() not in keys), None)
