@@ -114,8 +114,9 @@ def _seconds(number: Ints) -> Bytes:
     second: Ints = number // ROWS_PER_SECOND
     distinct = np.arange(second[0], second[-1] + 1)
     text = np.datetime_as_string(_FIRST_TS + distinct).astype("S19")
-    letters: Bytes = text.view(np.uint8).reshape(-1, 19)
-    return letters.take(second - second[0], axis=0)
+    letters = text.view(np.uint8).reshape(-1, 19)
+    rendered: Bytes = letters[second - second[0]]
+    return rendered
 
 
 def _digits(values: Ints, width: int) -> Bytes:

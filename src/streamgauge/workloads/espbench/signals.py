@@ -80,7 +80,7 @@ def pulses(base: Floats, rng: np.random.Generator) -> Floats:
     offsets = rng.integers(0, max(1, min(count, _ROWS_PER_PULSE_SLOT) - _PULSE_ROWS), slots)
     starts = rng.permutation(np.arange(slots) * _ROWS_PER_PULSE_SLOT + offsets)
     shapes = pulse_shapes(slots, rng)
-    shapes[0] = _twin(shapes[0], base[starts[0]], rng)
+    shapes[0] = _twin(shapes[shapes.max(axis=1).argmax()], base[starts[0]], rng)
     rows = starts[:, None] + np.arange(_PULSE_ROWS)
     inside = np.minimum(rows, count - 1)
     above = np.sum((base[inside] + shapes > MF01_ERROR_LIMIT) & (rows < count), axis=1)
@@ -128,7 +128,7 @@ def _shuffled_levels(lengths: Ints, rng: np.random.Generator) -> Floats:
 def _twin(first: Floats, base: float, rng: np.random.Generator) -> Floats:
     """Let a second pulse begin at the peak of `first`: the highest values of the recording."""
     peak = int(first.argmax())
-    shape = pulse_shapes(1, rng)[0]
+    shape = min(pulse_shapes(8, rng), key=np.argmax)  # the steepest: the first is still high
     second = np.concatenate((np.zeros(peak), shape / shape.max()))[:_PULSE_ROWS]
     missing = _MF01_RANGE[1] - 100 - base - first[second.argmax()]
     both: Floats = first + np.clip(missing, 2_000, 5_000) * second
