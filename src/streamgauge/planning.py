@@ -66,6 +66,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         partitions=spec.partitions,
         seed=spec.seed,
         options=spec.engine_options,
+        cores=spec.cores,
     )
     return load_engine(spec.engine).resolve(job)
 

@@ -70,6 +70,8 @@ class JobSpec:
     seed: int
     options: Mapping[str, str]
     """The user's `-E key=value`, checked by `resolve`."""
+    cores: int | None = None
+    """How many the engine may use; None for all."""
     mode: str | None = None
     trigger_s: float | None = None
     """The trigger interval that was asked for; None for as fast as possible."""

@@ -1,26 +1,27 @@
 """The Spark job's process: `python -m streamgauge.engines.spark.job JOB.json`.
 
-Ends with code 0 on SIGTERM, and with 1 and the reason in its log when the query fails.
+Ends with code 0 on SIGTERM, and with 1 and the reason in its log when the query fails. Java ends
+when this process does, even by SIGKILL, since its standard input closes.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import sys
-import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
+from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.engines.spark.progress import ProgressReporter
 from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
@@ -33,13 +34,94 @@ def main(argv: list[str]) -> int:
     """Run the query of a job file until told to stop; return the exit code."""
     path = Path(argv[1])
     job, endpoints, progress = jobs.read(path)
-    asked_to_stop = threading.Event()
-    with _session(job, asked_to_stop) as spark, jobs.ProgressWriter(progress) as writer:
+    with _session(job) as spark, jobs.ProgressWriter(progress) as writer:
+        reporter = ProgressReporter(endpoints, writer)
+        reporter.listen(spark)
         query = start(spark, job, endpoints, checkpoint=path.parent / "spark" / "checkpoint")
-        reporter = ProgressReporter(spark, query, endpoints, writer)
-        while not asked_to_stop.wait(POLL_S) and query.isActive:
-            reporter.report_status()
-        if asked_to_stop.is_set():
-            _stop(spark)
-        return _outcome(query)
-    return 0
+        while query.isActive:
+            reporter.report_status(query)
+            time.sleep(POLL_S)
+        sys.stderr.write(f"the query ended: {query.exception() or 'nobody knows why'}\n")
+    return 1
+
+
+def start(
+    spark: SparkSession, job: JobSpec, endpoints: Endpoints, checkpoint: Path
+) -> StreamingQuery:
+    """Start the job's query between its topics."""
+    query: SparkQuery = registry.implementation(job.workload, "spark").QUERIES[job.query]
+    streams = {
+        name: _source(spark, job, endpoints, topic) for name, topic in endpoints.inputs.items()
+    }
+    result = query.build(streams, QueryContext(spark, job, endpoints.postgres))
+    sink = _batch_sink(result) if isinstance(result, BatchWriter) else _sink(result, job, endpoints)
+    return (
+        sink.outputMode("update" if job.mode == "realtime" else query.output_mode)
+        .trigger(**_trigger(job, query))
+        .option("checkpointLocation", str(checkpoint))
+        .start()
+    )
+
+
+def _source(spark: SparkSession, job: JobSpec, endpoints: Endpoints, topic: str) -> DataFrame:
+    return (
+        spark.readStream.format("kafka")
+        .options(**_kafka(endpoints), **placed(job.settings, "source."))
+        .option("subscribe", topic)
+        .option("groupIdPrefix", endpoints.group)
+        .load()
+        .select("key", "partition", "offset", "timestamp", "value")
+    )
+
+
+def _sink(result: DataFrame, job: JobSpec, endpoints: Endpoints) -> DataStreamWriter:
+    assert endpoints.output is not None, "a query that writes to a topic gets one"
+    return (
+        result.writeStream.format("kafka")
+        .options(**_kafka(endpoints), **placed(job.settings, "sink."))
+        .option("topic", endpoints.output)
+    )
+
+
+def _batch_sink(result: BatchWriter) -> DataStreamWriter:
+    return result.rows.writeStream.foreachBatch(result.write)
+
+
+def _kafka(endpoints: Endpoints) -> dict[str, str]:
+    return {f"kafka.{key}": value for key, value in java_settings(endpoints.kafka).items()}
+
+
+def _trigger(job: JobSpec, query: SparkQuery) -> dict[str, str]:
+    if job.mode == "realtime":
+        return {"realTime": f"{_ms(query.checkpoint_s)} milliseconds"}
+    if job.mode == "continuous":
+        return {"continuous": f"{_ms(CONTINUOUS_CHECKPOINT_S)} milliseconds"}
+    return {"processingTime": f"{_ms(job.trigger_s or 0)} milliseconds"}
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+@contextmanager
+def _session(job: JobSpec) -> Iterator[SparkSession]:
+    """Start Spark, and silence it at the end: a task that is cut off complains at length."""
+    builder = SparkSession.builder.appName(f"streamgauge {job.workload} {job.query}")
+    for key, value in placed(job.settings, "spark.").items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        with suppress(Py4JError, OSError):
+            spark.sparkContext.setLogLevel("OFF")
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a signal handler
+    """Leave at once; Java gets the signal too, or ends because we do."""
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
+    sys.exit(main(sys.argv))

@@ -7,6 +7,7 @@ A setting's name tells where it goes: `spark.…` to the session, `source.…` t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from streamgauge import units
@@ -23,6 +24,8 @@ PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
 MEMORY = "2g"
+SHUFFLE_PARTITIONS = 200
+"""What Spark takes when nobody says."""
 
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -32,6 +35,7 @@ _FILE_CHECKPOINTS = (
 _BASE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -51,7 +55,18 @@ _TUNED = {
 _ASYNC_PROGRESS = {"sink.asyncProgressTrackingEnabled": "true"}
 
 
-def resolve(job: JobSpec, query: SparkQuery) -> tuple[Mode, float | None, dict[str, str]]:
+@dataclass(frozen=True)
+class Size:
+    """What a job has to be cut for."""
+
+    cpus: int
+    input_partitions: int
+    """Of all input streams together."""
+
+
+def resolve(
+    job: JobSpec, query: SparkQuery, size: Size
+) -> tuple[Mode, float | None, dict[str, str]]:
     """Return mode, trigger interval in seconds (None for as fast as possible) and settings.
 
     Raises:
@@ -61,27 +76,30 @@ def resolve(job: JobSpec, query: SparkQuery) -> tuple[Mode, float | None, dict[s
     mode = query.choose_mode(job.query, job.options.get("mode", job.mode))
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
-    settings = dict(_BASE)
-    settings["spark.driver.memory"] = _memory(job.options)
+    settings = {**_BASE, "spark.driver.memory": _memory(job.options)}
     if profile == "tuned":
-        settings |= _tuned(mode, query, trigger_s)
+        settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus)}
+    if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
+        settings |= _ASYNC_PROGRESS
     settings |= _conf(job.options)
+    shuffle = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
+    settings.setdefault("spark.master", f"local[{slots(mode, query, size, shuffle)}]")
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, query, trigger_s)}
     return mode, trigger_s, settings
 
 
-def slots(mode: Mode, query: SparkQuery, inputs: int, cpus: int, shuffle: int) -> int:
+def slots(mode: Mode, query: SparkQuery, size: Size, shuffle_partitions: int) -> int:
     """Return the number of tasks that must be able to run at once.
 
-    Long-running modes hold a slot for every input partition, and real-time mode for every shuffle
-    partition as well, for as long as they run.
+    The long-running modes hold a slot for every input partition for as long as they run, and
+    real-time mode one for every shuffle partition as well.
     """
     needed = {
-        "realtime": inputs + (shuffle if query.stateful else 0),
-        "continuous": inputs,
+        "realtime": size.input_partitions + (shuffle_partitions if query.stateful else 0),
+        "continuous": size.input_partitions,
         "microbatch": 1,
     }
-    return max(cpus, needed[mode])
+    return max(size.cpus, needed[mode])
 
 
 def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
@@ -90,11 +108,6 @@ def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
     return {
         key.removeprefix(cut): value for key, value in settings.items() if key.startswith(place)
     }
-
-
-def _tuned(mode: Mode, query: SparkQuery, trigger_s: float | None) -> dict[str, str]:
-    asynchronous = mode == "microbatch" and query.asynchronous and trigger_s is None
-    return {**_TUNED, **(_ASYNC_PROGRESS if asynchronous else {})}
 
 
 def _refuse_unknown(options: Mapping[str, str]) -> None:

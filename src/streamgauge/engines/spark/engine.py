@@ -1,0 +1,109 @@
+"""Starts a query on Spark in a process of its own, with everything that it needs to run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, cast
+
+from streamgauge import registry
+from streamgauge.engines.job import ProcessJob, start_job
+from streamgauge.engines.spark.query import SparkQuery
+from streamgauge.engines.spark.settings import Size, resolve
+from streamgauge.errors import NotReady, unknown_name
+from streamgauge.services import jars
+from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.spec.contracts import Endpoints, JobSpec, Problem, Resources, Workload
+
+JARS = ("spark-kafka", "postgres-jdbc")
+CONF_DIR = Path(__file__).parent / "conf"
+
+
+class SparkEngine:
+    """Structured Streaming in one Java process, its tasks in threads."""
+
+    name: ClassVar[str] = "spark"
+    answers: ClassVar[bool] = True
+
+    def check(self) -> list[Problem]:
+        """Tell what is missing on this machine; empty when ready."""
+        problems = []
+        try:
+            find_java()
+        except NotReady as error:
+            problems.append(Problem(error.message, error.remedy or "Install Java."))
+        missing = [jar.coordinate for component in JARS for jar in jars.missing(component)]
+        if missing:
+            what = f"jars that Spark needs are not fetched yet: {', '.join(missing)}"
+            problems.append(Problem(what, "The first run fetches them; it needs the network."))
+        return problems
+
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
+        query = _query(job)
+        size = Size(
+            cpus=min(len(os.sched_getaffinity(0)), job.cores or sys.maxsize),
+            input_partitions=job.partitions * len(_streams(job)),
+        )
+        mode, trigger_s, settings = resolve(job, query, size)
+        return replace(
+            job,
+            mode=mode,
+            trigger_s=trigger_s,
+            watermark_delay_ms=query.watermark_delay(job.partitions),
+            settings=settings,
+        )
+
+    def start(
+        self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
+    ) -> ProcessJob:
+        """Start the job's process; Spark's own files go to `folder/spark`."""
+        private = {
+            "spark.jars": ",".join(str(path) for name in JARS for path in jars.ensure(name)),
+            "spark.local.dir": str(folder.absolute() / "spark" / "local"),
+        }
+        return start_job(
+            [sys.executable, "-m", "streamgauge.engines.spark.job"],
+            replace(job, settings={**job.settings, **private}),
+            endpoints,
+            resources,
+            folder,
+            env=_environment(),
+        )
+
+
+def _query(job: JobSpec) -> SparkQuery:
+    queries: Mapping[str, SparkQuery] = registry.implementation(job.workload, "spark").QUERIES
+    if job.query not in queries:
+        raise unknown_name(f"query of {job.workload} on spark", job.query, queries)
+    return queries[job.query]
+
+
+def _streams(job: JobSpec) -> tuple[str, ...]:
+    workload = cast(type[Workload], registry.load("workloads", job.workload))
+    return workload.queries[job.query].streams
+
+
+def _environment() -> dict[str, str]:
+    """Return what keeps the job to itself: this Python, one Java, loopback, no user's settings."""
+    spec = find_spec("pyspark")
+    assert spec is not None, "PySpark is a dependency of this package"
+    assert spec.origin is not None
+    return {
+        **ENVIRONMENT,
+        "JAVA_HOME": str(spark_java_home(find_java())),
+        "SPARK_HOME": str(Path(spec.origin).parent),
+        "SPARK_CONF_DIR": str(CONF_DIR),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Else the workers take the system's Python and miss every package.
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
+        # The workers are as many as there are slots; threads of NumPy would fight with them.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }

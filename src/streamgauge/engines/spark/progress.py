@@ -1,0 +1,95 @@
+"""What a Spark job reports while it runs: every finished batch, and whether it is idle."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from streamgauge.engines.job import ProgressWriter
+from streamgauge.spec.contracts import Endpoints, Json
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+
+
+class ProgressReporter:
+    """Brings together what the listener hears and what the query's status says."""
+
+    def __init__(self, endpoints: Endpoints, writer: ProgressWriter) -> None:
+        self._streams = {topic: stream for stream, topic in endpoints.inputs.items()}
+        self._finished = {stream: [0] * endpoints.partitions for stream in endpoints.inputs}
+        self._writer = writer
+        self._lock = threading.Lock()
+
+    def listen(self, spark: SparkSession) -> None:
+        """Hear of every batch of this session.
+
+        PySpark's own listener fetches an event field by field, with some fifty calls between
+        Python and Java for each batch; this one fetches it as JSON, with two.
+        """
+        context = spark.sparkContext
+        ensure_callback_server_started(context._gateway)
+        package = context._jvm.org.apache.spark.sql.streaming  # type: ignore[union-attr]
+        listener = package.PythonStreamingQueryListenerWrapper(_Listener(self))
+        spark._jsparkSession.streams().addListener(listener)
+
+    def report_batch(self, event: Mapping[str, Json]) -> None:
+        """Report a finished batch; a real-time query reports at every checkpoint."""
+        with self._lock:
+            self._finished |= offsets(event, self._streams)
+            self._writer.report(self._finished, idle=False, event=dict(event))
+
+    def report_status(self, query: StreamingQuery) -> None:
+        """Report whether anything is left to do."""
+        status = query.status
+        idle = not (status["isDataAvailable"] or status["isTriggerActive"])
+        with self._lock:
+            self._writer.report(self._finished, idle=idle)
+
+
+class _Listener:
+    """The Java interface that hears of batches."""
+
+    def __init__(self, reporter: ProgressReporter) -> None:
+        self._reporter = reporter
+
+    def onQueryStarted(self, event: JavaObject) -> None:  # noqa: N802 - a Java interface
+        pass
+
+    def onQueryProgress(self, event: JavaObject) -> None:  # noqa: N802
+        self._reporter.report_batch(json.loads(event.progress().json()))
+
+    def onQueryIdle(self, event: JavaObject) -> None:  # noqa: N802
+        pass
+
+    def onQueryTerminated(self, event: JavaObject) -> None:  # noqa: N802
+        pass
+
+    class Java:
+        """Tells Py4J what this is to Java."""
+
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+
+
+def offsets(event: Mapping[str, Json], streams: Mapping[str, str]) -> dict[str, list[int]]:
+    """Read the next offset of every partition of each stream from a progress event.
+
+    Args:
+        event: As Spark renders it.
+        streams: The stream of each topic.
+    """
+    found: dict[str, list[int]] = {}
+    sources = event.get("sources")
+    for source in sources if isinstance(sources, list) else []:
+        ends = source.get("endOffset") if isinstance(source, dict) else None
+        for topic, partitions in (ends if isinstance(ends, dict) else {}).items():
+            assert isinstance(partitions, dict), "Kafka's offsets are by topic, then by partition"
+            ordered = sorted((int(number), offset) for number, offset in partitions.items())
+            found[streams[topic]] = [int(str(offset)) for _, offset in ordered]
+    return found
