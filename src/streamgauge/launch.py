@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
@@ -30,7 +29,7 @@ def main(argv: list[str]) -> None:
         os.setuid(uid)
     if options["parent"]:
         # After the change of user, since that change resets the signal.
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, options["death_signal"], 0, 0, 0)
         if os.getppid() != options["parent"]:
             sys.exit("the process that started us is gone")
     try:

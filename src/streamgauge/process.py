@@ -41,6 +41,7 @@ def start(
     user: str | None = None,
     affinity: Collection[int] | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
+    death_signal: signal.Signals = signal.SIGKILL,
     pipe_stdin: bool = False,
     pipe_stdout: bool = False,
     detached: Path | None = None,
@@ -55,6 +56,7 @@ def start(
         user: Name of the user to become; only root may ask for it.
         affinity: Numbers of the CPUs the program may use.
         stop_signal: What asks this program to end.
+        death_signal: What the program gets when we die.
         pipe_stdin: Speak to the child through `Process.stdin`.
         pipe_stdout: Hear the child through `Process.stdout`; stderr still goes to the log.
         detached: Let the child outlive us; it belongs to this folder and is a leftover once the
@@ -73,6 +75,7 @@ def start(
         raise NotReady(f"cannot start {command[0]}: there is no such program")
     options = {
         "parent": None if detached else os.getpid(),
+        "death_signal": int(death_signal),
         "user": _ids(user) if user else None,
         "affinity": sorted(affinity) if affinity else None,
     }
@@ -103,7 +106,7 @@ class Process:
         self.stdin: IO[bytes] | None = child.stdin
         self.stdout: IO[bytes] | None = child.stdout
         self._child = child
-        self._stop_signal = stop_signal
+        self.stop_signal = stop_signal
 
     @property
     def alive(self) -> bool:
@@ -125,7 +128,7 @@ class Process:
     def stop(self, grace_s: float = GRACE_S) -> None:
         """Ask the group to end, then kill what is left of it."""
         if self._child.returncode is None:
-            self._signal(self._stop_signal)
+            self._signal(self.stop_signal)
             try:
                 self.wait(grace_s)
             finally:
@@ -135,6 +138,10 @@ class Process:
         """Kill the whole group and wait for the child's end."""
         if self._child.returncode is None:
             self._reap()
+
+    def release(self) -> None:
+        """Let a detached child go: from now on it is not ours to wait for."""
+        self._child.returncode = 0  # else Python warns of a child left running
 
     def log_tail(self, lines: int = 20) -> str:
         """Return the last lines of the log."""
@@ -268,6 +275,19 @@ class Seen:
 def leftovers() -> list[Seen]:
     """Find processes of ours, of this user, whose owner is gone."""
     return [seen for seen, marker in _marked() if _owner_gone(marker)]
+
+
+def belongs(seen: Seen, folder: Path) -> bool:
+    """Tell whether a process was started detached for this folder."""
+    marker = seen.marker
+    if marker is not None:
+        return marker == _marker(folder)
+    # Root without the right to trace cannot read the environment of a child that changed its
+    # user, but its arguments: they hold the folder's name, of which there is only one.
+    try:
+        return os.fsencode(folder.name) in Path(f"/proc/{seen.pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _marked() -> Iterator[tuple[Seen, str]]:

@@ -1,0 +1,64 @@
+"""What must be running: Kafka and PostgreSQL, embedded or given by address."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from streamgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from streamgauge.services.service import Embedded, Options, Service
+    from streamgauge.spec.contracts import Workload
+    from streamgauge.spec.run import RunSpec
+
+NAMES = ("kafka", "postgres")
+"""The services that can be embedded."""
+
+
+def embedded(name: str, options: Options | None = None) -> Embedded[Any]:
+    """Return the embedded service of that name, not started yet."""
+    from streamgauge.services.kafka import EmbeddedKafka
+    from streamgauge.services.postgres import EmbeddedPostgres
+
+    services: dict[str, type[Embedded[Any]]] = {
+        "kafka": EmbeddedKafka,
+        "postgres": EmbeddedPostgres,
+    }
+    return services[check_names([name])[0]](options)
+
+
+def check_names(names: Iterable[str]) -> list[str]:
+    """Return the names, all of them when none is given; refuse unknown ones."""
+    wanted = list(dict.fromkeys(names)) or list(NAMES)
+    for name in wanted:
+        if name not in NAMES:
+            near = difflib.get_close_matches(name, NAMES, n=1)
+            hint = f"did you mean {near[0]}?" if near else None
+            raise UsageError(f"no service {name!r}; known: {', '.join(NAMES)}", hint)
+    return wanted
+
+
+def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
+    """Return the services that a run needs: given ones where it names an address."""
+    from streamgauge.services import addresses
+    from streamgauge.services.given import GivenKafka, GivenPostgres
+
+    services: list[Service[Any]] = [
+        GivenKafka(addresses.parse_kafka(spec.kafka)) if spec.kafka else embedded("kafka", options)
+    ]
+    if _needs_tables(spec):
+        services.append(
+            GivenPostgres(addresses.parse_postgres(spec.postgres, from_env=True))
+            if spec.postgres
+            else embedded("postgres", options)
+        )
+    return services
+
+
+def _needs_tables(spec: RunSpec) -> bool:
+    from streamgauge import registry
+
+    workload = cast("type[Workload]", registry.load("workloads", spec.workload))
+    return any(workload.queries[name].tables for name in spec.queries)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import stat
 import tempfile
@@ -97,13 +99,33 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
+def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
     """Write a file so that readers see all of it or nothing."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
     fresh.replace(path)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is written down of an instance, for those who come after us."""
+
+    service: str
+    data: str
+    owner: Seen | None = None
+    """None for a detached service, which belongs to nobody."""
+    process: Seen | None = None
+    stop_signal: int = signal.SIGTERM
+    address: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Record:
+        """Read a record back."""
+        fields = json.loads(text)
+        seen = {key: fields[key] and Seen(**fields[key]) for key in ("owner", "process")}
+        return cls(**{**fields, **seen})
 
 
 @dataclass(frozen=True)
@@ -121,12 +143,23 @@ class Instance:
 
     @classmethod
     def create(cls, service: str) -> Instance:
-        """Make the folders of a new instance."""
+        """Make the folders of a new instance, owned by this process."""
         name = f"{service}-{secrets.token_hex(4)}"
         instance = cls(service, runtime_dir() / name, data_dir() / name)
-        instance.data.mkdir(mode=0o700)
         instance.folder.mkdir(mode=0o700)
+        instance.write_record(Record(service, str(instance.data), owner=Seen.of(os.getpid())))
+        instance.data.mkdir(mode=0o700)
         return instance
+
+    @classmethod
+    def found(cls) -> list[tuple[Instance, Record]]:
+        """Return all instances of this user, with their records."""
+        instances = []
+        for path in sorted(runtime_dir().glob("*/record.json")):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+                record = Record.parse(path.read_text(encoding="utf-8"))
+                instances.append((cls(record.service, path.parent, Path(record.data)), record))
+        return instances
 
     @property
     def secret_file(self) -> Path:
@@ -138,16 +171,10 @@ class Instance:
         """Return the service's log file."""
         return self.folder / f"{self.service}.log"
 
-    def write_record(self, owner: Seen | None, process: Seen, address: str) -> None:
-        """Write down who owns the instance (None: detached) and which process serves it."""
-        record = {
-            "service": self.service,
-            "data": str(self.data),
-            "owner": None if owner is None else [owner.pid, owner.started],
-            "process": [process.pid, process.started],
-            "address": address,
-        }
-        write_atomically(self.folder / "record.json", json.dumps(record), 0o600)
+    def write_record(self, record: Record) -> None:
+        """Write down who owns the instance and which process serves it."""
+        text = json.dumps(dataclasses.asdict(record))
+        write_atomically(self.folder / "record.json", text, 0o600)
 
     def remove(self) -> None:
         """Remove the folders, secret and data included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,16 @@ class KafkaEndpoint:
         return {**self.settings, "bootstrap.servers": self.bootstrap, **extra}
 
 
+class Connection(TypedDict):
+    """Keyword arguments of `psycopg.connect`."""
+
+    host: str
+    port: int
+    dbname: str
+    user: str
+    password: str
+
+
 @dataclass(frozen=True)
 class PostgresEndpoint:
     """A database, and the schema in it that is ours."""
@@ -43,7 +54,7 @@ class PostgresEndpoint:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"postgresql://{host}:{self.port}/{self.database}"
 
-    def connection(self) -> dict[str, str | int]:
+    def connection(self) -> Connection:
         """Return the keyword arguments of `psycopg.connect`."""
         return {
             "host": self.host,

@@ -1,0 +1,211 @@
+"""Services that somebody else runs: checked before use, never started or stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Generic
+
+from streamgauge.errors import NotReady
+from streamgauge.services.service import E, RunningService
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+    from confluent_kafka.admin import AdminClient
+
+ANSWER_WITHIN_S = 15.0
+_TIMESTAMPS = "message.timestamp.type"
+_LOG_APPEND_TIME = "LogAppendTime"
+_log = logging.getLogger(__name__)
+
+
+class _Given(Generic[E]):
+    """What given services share: being up means having been checked."""
+
+    name: str
+    endpoint: E
+
+    def check(self) -> None:
+        """Refuse a service that cannot be used for measuring."""
+        raise NotImplementedError
+
+    def begin(self, stack: ExitStack) -> Callable[[], RunningService[E]]:  # noqa: ARG002
+        """Check it; there is nothing to wait for or to stop."""
+        self.check()
+        return lambda: RunningService(self.name, self.endpoint)
+
+    @contextlib.contextmanager
+    def up(self) -> Iterator[RunningService[E]]:
+        """Check it, and use it as it is."""
+        self.check()
+        yield RunningService(self.name, self.endpoint)
+
+
+class GivenPostgres(_Given[PostgresEndpoint]):
+    """A database server given by address; only our schema in it is ours."""
+
+    name = "postgres"
+
+    def __init__(self, endpoint: PostgresEndpoint) -> None:
+        self.endpoint = endpoint
+
+    def check(self) -> None:
+        """Connect, and see that our schema is there or may be created."""
+        import psycopg
+
+        given, ours = self.endpoint.connection(), self.endpoint.schema
+        try:
+            with psycopg.connect(**given, connect_timeout=int(ANSWER_WITHIN_S)) as connection:
+                row = connection.execute(_MAY_USE_SCHEMA, {"schema": ours}).fetchone()
+        except psycopg.OperationalError as error:
+            raise self._refused(str(error).strip()) from error
+        if row is None or not row[0]:
+            raise NotReady(
+                f"user {self.endpoint.user} may not use a schema {ours} in {self.endpoint.address}",
+                f"let its owner run: CREATE SCHEMA {ours} AUTHORIZATION {self.endpoint.user}",
+            )
+
+    def _refused(self, reason: str) -> NotReady:
+        remedy = "check the address, and that the server accepts connections from here"
+        if "password" in reason or "authentication" in reason:
+            remedy = (
+                "give the password by STREAMGAUGE_POSTGRES_PASSWORD, by a file named by"
+                " STREAMGAUGE_POSTGRES_PASSWORD_FILE, or within STREAMGAUGE_POSTGRES"
+            )
+        return NotReady(f"cannot use PostgreSQL at {self.endpoint.address}: {reason}", remedy)
+
+
+_MAY_USE_SCHEMA = """
+SELECT coalesce(
+    (SELECT has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')
+     FROM pg_namespace WHERE nspname = %(schema)s),
+    has_database_privilege(current_database(), 'CREATE'))
+"""
+
+
+class GivenKafka(_Given[KafkaEndpoint]):
+    """A Kafka cluster given by address; only topics that we create are ours."""
+
+    name = "kafka"
+
+    def __init__(self, endpoint: KafkaEndpoint, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        self.endpoint = endpoint
+        self._limit_s = answer_within_s
+
+    def check(self) -> None:
+        """See that it answers, lets us create topics, and stamps records with its own time."""
+        self._check_topic(self._connect(), f"streamgauge-check-{secrets.token_hex(4)}")
+
+    def _connect(self, clock: Callable[[], float] = time.monotonic) -> AdminClient:
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        errors: list[KafkaError] = []  # what librdkafka says in the background
+        settings: dict[str, Any] = {**self.endpoint.client_settings(), "error_cb": errors.append}
+        hopeless = {KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION}
+        deadline = clock() + self._limit_s
+        try:
+            admin = AdminClient(settings, logger=_log)
+        except KafkaException as error:
+            raise self._refused(error.args[0].str()) from error
+        while True:
+            try:
+                admin.list_topics(timeout=1)
+            except KafkaException as error:
+                admin.poll(0)
+                if clock() > deadline or any(seen.code() in hopeless for seen in errors):
+                    reason = errors[0] if errors else error.args[0]
+                    raise self._refused(reason.str()) from error
+            else:
+                return admin
+
+    def _refused(self, reason: str) -> NotReady:
+        return NotReady(
+            f"cannot use Kafka at {self.endpoint.bootstrap}: {reason}",
+            "check the address; for TLS or a password name a file with client settings by"
+            " STREAMGAUGE_KAFKA_CONFIG",
+        )
+
+    def _check_topic(self, admin: AdminClient, topic: str) -> None:
+        self._create(admin, topic)
+        try:
+            problem = timestamp_problem(self._setting(admin, topic), self._stamp(topic))
+        finally:
+            for future in admin.delete_topics([topic]).values():
+                future.result(self._limit_s)
+        if problem:
+            raise NotReady(
+                f"Kafka at {self.endpoint.bootstrap} {problem}",
+                "use brokers that let topics have message.timestamp.type=LogAppendTime:"
+                " latency is measured between the broker's own time stamps",
+            )
+
+    def _create(self, admin: AdminClient, topic: str) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import NewTopic
+
+        wanted = NewTopic(topic, 1, config={_TIMESTAMPS: _LOG_APPEND_TIME})
+        try:
+            admin.create_topics([wanted])[topic].result(self._limit_s)
+        except KafkaException as error:
+            raise NotReady(
+                f"Kafka at {self.endpoint.bootstrap} refuses to create a topic with"
+                f" {_LOG_APPEND_TIME}: {error.args[0].str()}",
+                "use an account that may create topics named streamgauge-*, and brokers that"
+                f" allow {_TIMESTAMPS}={_LOG_APPEND_TIME}",
+            ) from error
+
+    def _setting(self, admin: AdminClient, topic: str) -> str:
+        from confluent_kafka.admin import ConfigResource, ResourceType
+
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        found = admin.describe_configs([resource])[resource].result(self._limit_s)
+        return str(found[_TIMESTAMPS].value)
+
+    def _stamp(self, topic: str) -> int | None:
+        """Send one record and return the kind of time stamp with which it comes back."""
+        from confluent_kafka import Consumer, Producer, TopicPartition
+
+        producer = Producer(self.endpoint.client_settings(), logger=_log)
+        producer.produce(topic, b"check", timestamp=1)
+        producer.flush(self._limit_s)
+        settings = {"group.id": topic, "enable.auto.commit": False}
+        consumer = Consumer({**self.endpoint.client_settings(), **settings}, logger=_log)
+        try:
+            consumer.assign([TopicPartition(topic, 0, 0)])
+            message = _first(consumer.poll, self._limit_s)
+        finally:
+            consumer.close()
+        return None if message is None else int(message.timestamp()[0])
+
+
+def timestamp_problem(setting: str, kind: int | None) -> str | None:
+    """Tell what is wrong with a topic's time stamps, given its setting and a record's kind."""
+    from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
+
+    if setting != _LOG_APPEND_TIME:
+        return f"does not take {_LOG_APPEND_TIME}: the topic has {_TIMESTAMPS}={setting}"
+    if kind is None:
+        return "does not give back a record that was sent to it"
+    if kind != TIMESTAMP_LOG_APPEND_TIME:
+        return "does not stamp records with its own time, although the topic's setting says so"
+    return None
+
+
+def _first(
+    poll: Callable[[float], Message | None],
+    limit_s: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Message | None:
+    """Poll for a record; errors on the way (a leader not known yet) pass by themselves."""
+    deadline = clock() + limit_s
+    while clock() < deadline:
+        message = poll(0.2)
+        if message is not None and message.error() is None:
+            return message
+    return None

@@ -1,0 +1,155 @@
+"""An embedded Kafka: one node, KRaft, loopback only, without password."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from streamgauge import process
+from streamgauge.errors import NotReady
+from streamgauge.process import Process
+from streamgauge.services import jars
+from streamgauge.services.java import ENVIRONMENT, Java, find_java
+from streamgauge.services.runtime import Instance
+from streamgauge.services.service import Embedded, Options
+from streamgauge.spec.endpoints import KafkaEndpoint
+
+HEAP = "512m"
+FORMAT_WITHIN_S = 60.0
+_log = logging.getLogger(__name__)
+_IMPATIENT = {"reconnect_backoff_ms": 20, "reconnect_backoff_max_ms": 100}
+_JVM = [
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+]
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    # Latency is measured between the broker's own time stamps.
+    "log.message.timestamp.type": "LogAppendTime",
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "num.network.threads": "2",
+    "num.io.threads": "2",
+    "background.threads": "2",
+    "log.cleaner.dedupe.buffer.size": "8388608",
+    "log.segment.bytes": "268435456",
+}
+
+
+class EmbeddedKafka(Embedded[KafkaEndpoint]):
+    """A broker of our own.
+
+    Args:
+        options: How to start it.
+        settings: Broker settings on top of ours.
+        client: librdkafka settings that clients then need.
+        class_path: Jars or folders with further classes for the broker.
+    """
+
+    name = "kafka"
+    needs_bytes = 512 << 20
+
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+        client: Mapping[str, str] | None = None,
+        class_path: Sequence[Path] = (),
+    ) -> None:
+        super().__init__(options)
+        self._settings = dict(settings or {})
+        self._client = dict(client or {})
+        self._extra = tuple(class_path)
+        self._java: Java | None = None
+        self._class_path = ""
+
+    def prepare(self) -> None:
+        """Find Java and the broker's jars."""
+        self._java = find_java()
+        files = jars.ensure("kafka", self.options.progress)
+        self._class_path = os.pathsep.join(str(path) for path in (*files, *self._extra))
+
+    def initialize(self, instance: Instance) -> None:
+        """Format the storage."""
+        self._write_config(instance, port=9092, controller_port=9093)  # ports do not matter yet
+        cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        # An id that begins with a dash would be read as an option.
+        arguments = ["format", f"--cluster-id={cluster}", "-c", str(_config(instance))]
+        with self._start(instance, instance.log, "kafka.tools.StorageTool", arguments) as format_:
+            if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
+                raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
+
+    def launch(self, instance: Instance, log: Path) -> tuple[Process, KafkaEndpoint]:
+        """Start the broker."""
+        port, controller_port = self.options.choose_port(), self.options.choose_port()
+        self._write_config(instance, port, controller_port)
+        broker = self._start(instance, log, "kafka.Kafka", [str(_config(instance))])
+        return broker, KafkaEndpoint(f"127.0.0.1:{port}", self._client)
+
+    def is_ready(self, endpoint: KafkaEndpoint) -> bool:
+        """Ask for the brokers and the controller."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        try:
+            admin = AdminClient(endpoint.client_settings(**_IMPATIENT), logger=_log)
+            cluster = admin.list_topics(timeout=1)
+        except KafkaException:
+            return False
+        return bool(cluster.brokers) and cluster.controller_id >= 0
+
+    def address(self, endpoint: KafkaEndpoint) -> str:
+        """Return host and port."""
+        return endpoint.bootstrap
+
+    def _start(
+        self, instance: Instance, log: Path, program: str, arguments: Sequence[str]
+    ) -> Process:
+        assert self._java is not None
+        heap = [f"-Xms{HEAP}", f"-Xmx{HEAP}"]
+        return process.start(
+            [self._java.executable, *heap, *_JVM, "-cp", self._class_path, program, *arguments],
+            log=log,
+            env=ENVIRONMENT,
+            detached=instance.folder if self.options.detached else None,
+        )
+
+    def _write_config(self, instance: Instance, port: int, controller_port: int) -> None:
+        controller = f"127.0.0.1:{controller_port}"
+        ports = {
+            "controller.quorum.voters": f"1@{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": str(instance.data / "topics"),
+        }
+        settings = {**_SETTINGS, **ports, **self._settings}
+        lines = (f"{key}={_escape(value)}\n" for key, value in settings.items())
+        _config(instance).write_text("".join(lines), encoding="ascii")
+
+
+def _config(instance: Instance) -> Path:
+    return instance.folder / "server.properties"
+
+
+def _escape(value: str) -> str:
+    """Write a value as Java's property files have it: backslashes doubled, ASCII only."""
+    units = value.replace("\\", "\\\\").encode("utf-16-be")
+    codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
+    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
