@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,7 @@ from streamgauge.errors import NotReady
 from streamgauge.planning import load_engine, load_workload
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
-from streamgauge.services import java, runtime
+from streamgauge.services import kafka, postgres, runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment
 from streamgauge.spec.run import RunSpec
@@ -25,7 +24,7 @@ from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
-from streamgauge.validation import session
+from streamgauge.validation.session import Session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,6 +65,15 @@ def resume(
     return folder
 
 
+def choose_services(spec: RunSpec) -> list[Service[Any]]:
+    """Return the services that a run needs: embedded, or given by address."""
+    queries = load_workload(spec.workload).queries
+    chosen: list[Service[Any]] = [kafka.EmbeddedKafka()]
+    if any(queries[name].tables for name in spec.queries):
+        chosen.append(postgres.EmbeddedPostgres())
+    return chosen
+
+
 def check_engine(name: str) -> None:
     """Refuse to start when the engine lacks something."""
     problems = load_engine(name).check()
@@ -102,7 +110,7 @@ def _go_on(
     try:
         with ExitStack() as stack:
             announce = stack.enter_context(_live(folder, listen))
-            spark = stack.enter_context(ValidationSession())
+            spark = stack.enter_context(Session(folder.path))
             running = stack.enter_context(ServiceSet(services))
             while (trial := experiment.next_trial(folder.trials())) is not None:
                 bench = running.bench(spark.get, folder.name, clock or Clock())
@@ -187,26 +195,3 @@ class ServiceSet:
         with ExitStack() as all_of_them:
             for stack in self._stacks.values():
                 all_of_them.push(stack)
-
-
-class ValidationSession:
-    """The Spark session for validation and data generation: one per run, from its first use on."""
-
-    def __init__(self) -> None:
-        self._spark: SparkSession | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="streamgauge-", dir=runtime.data_dir())
-
-    def get(self) -> SparkSession:
-        """Return the session, started when there is none yet."""
-        if self._spark is None:
-            home = java.spark_java_home(java.find_java())
-            self._spark = session.validation_session(home, Path(self._folder.name))
-        return self._spark
-
-    def __enter__(self) -> ValidationSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._spark is not None:
-            session.stop(self._spark)
-        self._folder.cleanup()

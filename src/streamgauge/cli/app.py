@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli import doctor, listing, services
+from streamgauge.cli import doctor, listing, run, services, show
 
 _EPILOG = """\b
 Examples:
+  streamgauge run espbench --quick  the whole benchmark, smallest sizes
   streamgauge doctor                is this machine ready, and how steady is it?
   streamgauge list                  workloads, engines, experiments, services, presets
   streamgauge services up kafka     a broker to develop against
@@ -56,7 +57,10 @@ def services_root() -> None:
     """Start, stop and show the services to develop against: a Kafka broker, a PostgreSQL."""
 
 
+app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("list", epilog=listing.EXAMPLES)(listing.list_items)
+app.command("show", epilog=show.SHOW_EXAMPLES)(show.show)
+app.command("runs")(show.runs)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(services_app, name="services")
 services_app.command("up", epilog=services.UP_EXAMPLES)(services.up)

@@ -14,7 +14,7 @@ from streamgauge.errors import NotReady
 EXAMPLES = """\b
 Examples:
   streamgauge doctor
-  streamgauge doctor --no-start     do not start the services to see whether they can
+  streamgauge doctor --no-start     only look: fetch and start nothing
   streamgauge doctor --json
 
 Exit code 3 when something that is needed is missing; what is marked "warn" may spoil numbers."""
@@ -26,7 +26,7 @@ def doctor(
         typer.Option(
             "--no-start",
             envvar="STREAMGAUGE_NO_START",
-            help="Do not start and stop the services to see whether they can.",
+            help="Only look: fetch no jars, start and stop no service.",
         ),
     ] = False,
     as_json: Json = False,

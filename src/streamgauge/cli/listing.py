@@ -100,7 +100,9 @@ def _title(thing: object) -> str:
 
 
 def _services() -> list[Item]:
-    return [Item("kafka", "ok", "embedded broker"), Item("postgres", "ok", "embedded database")]
+    from streamgauge.services import NAMES, embedded
+
+    return [Item(name, "ok", _title(embedded(name))) for name in NAMES]
 
 
 def _presets() -> list[Item]:

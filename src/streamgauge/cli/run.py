@@ -241,12 +241,15 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
 def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
-    from streamgauge.services import choose
 
     command = ["streamgauge", *sys.argv[1:]]
     with Progress(spec) as progress:
         return runner.start(
-            spec, runs_dir, [shlex.quote(word) for word in command], progress.show, choose(spec)
+            spec,
+            runs_dir,
+            [shlex.quote(word) for word in command],
+            progress.show,
+            runner.choose_services(spec),
         )
 
 
@@ -254,12 +257,11 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
     from streamgauge.results.folder import find
-    from streamgauge.services import choose
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
     with Progress(spec) as progress:
-        return runner.resume(folder, progress.show, choose(spec))
+        return runner.resume(folder, progress.show, runner.choose_services(spec))
 
 
 def _show_plan(spec: RunSpec, *, as_json: bool) -> int:

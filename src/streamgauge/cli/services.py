@@ -1,0 +1,87 @@
+"""`streamgauge services`: services that stay up, to develop against."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamgauge.cli.output import Json, print_json, print_line, progress
+
+if TYPE_CHECKING:
+    from streamgauge.services.detached import Status
+
+UP_EXAMPLES = """\b
+Examples:
+  streamgauge services up                     Kafka and PostgreSQL
+  streamgauge services up kafka
+  eval "$(streamgauge services up)"           and let this shell's commands use them
+
+The lines printed name the file of the database's password, never the password."""
+DOWN_EXAMPLES = """\b
+Examples:
+  streamgauge services down
+  streamgauge services down postgres
+
+What killed commands of yours left behind is removed as well; nothing else is touched."""
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[kafka|postgres]…", help="Which; all when left out.", show_default=False
+    ),
+]
+
+
+def up(names: Names = None, as_json: Json = False) -> None:
+    """Start services that stay up, and print the lines that make other commands use them."""
+    from streamgauge.services import detached
+
+    started = detached.up(names or (), progress)
+    if as_json:
+        _print_json(started)
+        return
+    for each in started:
+        for variable, value in each.variables:
+            print_line(f"export {variable}={shlex.quote(value)}")
+
+
+def down(names: Names = None, as_json: Json = False) -> None:
+    """Stop services that stay up, and remove what killed commands left behind."""
+    from streamgauge.services import detached
+
+    stopped = detached.down(names or (), progress)
+    if as_json:
+        print_json({"stopped": stopped})
+    else:
+        print_line(f"stopped: {', '.join(stopped)}" if stopped else "nothing was up")
+
+
+def status(names: Names = None, as_json: Json = False) -> None:
+    """Show which services are up, and where."""
+    from streamgauge.services import detached
+
+    found = detached.status(names or ())
+    if as_json:
+        _print_json(found)
+        return
+    for each in found:
+        where = f"up    {each.address}  pid {each.pid}  log {each.log}" if each.up else "down"
+        print_line(f"{each.name:<10}{where}")
+
+
+def _print_json(services: Sequence[Status]) -> None:
+    print_json(
+        {
+            each.name: {
+                "up": each.up,
+                "address": each.address,
+                "pid": each.pid,
+                "log": None if each.log is None else str(each.log),
+                "variables": dict(each.variables),
+            }
+            for each in services
+        }
+    )
