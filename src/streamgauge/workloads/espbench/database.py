@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psycopg
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -129,7 +130,7 @@ def set_downtime(endpoint: PostgresEndpoint, workplace: int, start_ms: int, end_
 
 def times_set(endpoint: PostgresEndpoint, events: Sequence[bytes]) -> bool:
     """Tell whether each of these production times has been written to its order line."""
-    rows = [tuple(map(int, event.split(b"\t"))) for event in events]
+    columns = np.array([event.split(b"\t") for event in events], np.int64).reshape(-1, 4).T
     select = sql.SQL(
         "SELECT count(*) FROM {} AS line JOIN unnest(%s::int[], %s::int[], %s::int[], %s::int[])"
         " AS event (o_id, ol_number, pol_number, is_end)"
@@ -138,8 +139,8 @@ def times_set(endpoint: PostgresEndpoint, events: Sequence[bytes]) -> bool:
         " WHERE CASE is_end WHEN {} THEN pol_end_ts ELSE pol_start_ts END IS NOT NULL"
     ).format(ddl.qualified(endpoint.schema, "production_order_line"), sql.Literal(LEAVE))
     with _connect(endpoint) as connection:
-        found = connection.execute(select, [list(column) for column in zip(*rows, strict=True)])
-        return found.fetchone() == (len(rows),)
+        found = connection.execute(select, columns.tolist())
+        return found.fetchone() == (len(events),)
 
 
 @contextmanager
