@@ -89,17 +89,18 @@ class Reporter:
         self._writer = writer
         self._clock = clock
         self._reported_s = float("-inf")
-        self._idle = False
+        self._worked = False
 
     def due(self, idle: bool) -> bool:
-        """Tell whether it is time for a report."""
-        since_s = self._clock() - self._reported_s
-        return since_s >= (_IDLE_REPORT_S if idle and not self._idle else _REPORT_S)
+        """Tell whether it is time for a report, having just worked or found nothing to do."""
+        self._worked = self._worked or not idle
+        limit_s = _IDLE_REPORT_S if idle and self._worked else _REPORT_S
+        return self._clock() - self._reported_s >= limit_s
 
     def report(self, finished: dict[str, list[int]], idle: bool) -> None:
         """Report now."""
         self._writer.report(finished, idle)
-        self._reported_s, self._idle = self._clock(), idle
+        self._reported_s, self._worked = self._clock(), False
 
 
 def stop_on_sigterm() -> threading.Event:

@@ -15,6 +15,8 @@ from streamgauge.spec.contracts import Query
 
 DEFAULT_OUTPUT = 10
 """Which output is hit, from 0, unless told: the first ones may be all about markers."""
+_UNKNOWN = b"9999999999"
+"""In front of an id it makes one that no record has."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _alter_value(pair: Pair, _: bytes | None) -> list[Output]:
 
 
 def _alter_id(pair: Pair, _: bytes | None) -> list[Output]:
-    return [replace(pair[0], value=b"9" + pair[0].value), pair[1]]
+    return [replace(pair[0], value=_UNKNOWN + pair[0].value), pair[1]]
 
 
 def _exchange(pair: Pair, _: bytes | None) -> list[Output]:
@@ -126,7 +128,7 @@ def _exchange(pair: Pair, _: bytes | None) -> list[Output]:
 
 
 def _extra(pair: Pair, passed_over: bytes | None) -> list[Output]:
-    value = passed_over if passed_over is not None else b"8" + pair[0].value
+    value = passed_over if passed_over is not None else _UNKNOWN + pair[0].value
     return [pair[0], Output(key="", value=value), pair[1]]
 
 

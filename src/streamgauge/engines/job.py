@@ -18,10 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
+from streamgauge.services.addresses import POSTGRES_PASSWORD, parse_kafka
 from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
-
-POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - a variable's name
+from streamgauge.spec.endpoints import PostgresEndpoint
 
 
 class _Kafka(BaseModel):
@@ -117,7 +116,7 @@ def read(path: Path, environ: Mapping[str, str] = os.environ) -> tuple[JobSpec, 
         settings=file.settings,
     )
     endpoints = Endpoints(
-        kafka=KafkaEndpoint(file.kafka.bootstrap),
+        kafka=parse_kafka(file.kafka.bootstrap, environ),
         inputs=file.inputs,
         output=file.output,
         partitions=file.partitions,

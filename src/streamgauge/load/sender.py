@@ -35,8 +35,8 @@ from streamgauge.load.messages import (
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.schedule import Constant
 from streamgauge.load.settings import producer_settings
+from streamgauge.services.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
-from streamgauge.spec.endpoints import KafkaEndpoint
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
@@ -48,7 +48,7 @@ class Sender:
 
     def __init__(self, job: SenderJob, workload: Workload) -> None:
         self._spec, self._ticks = job.spec, job.ticks
-        client = KafkaEndpoint(job.bootstrap).client_settings()
+        client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
         self._producer = Producer(

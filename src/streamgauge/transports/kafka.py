@@ -21,6 +21,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (
     AdminClient,
+    ConfigEntry,
     ConfigResource,
     NewTopic,
     OffsetSpec,
@@ -76,9 +77,9 @@ class KafkaTransport:
         )
         for topic, future in created.items():
             _result(future, f"cannot create topic {topic}", NotReady)
-        self._verify_timestamps(topics)
         for topic in topics:
             self._await_leaders(topic, endpoints.partitions, timeout_s)
+            self._verify_timestamps(topic)
 
     def delete(self, endpoints: Endpoints) -> None:
         """Delete the trial's topics and consumer group; what is gone already is no error."""
@@ -165,17 +166,26 @@ class KafkaTransport:
     def _consumer(self) -> Consumer:
         return Consumer({**self._settings, **_READ_ONLY}, logger=_log)
 
-    def _verify_timestamps(self, topics: Sequence[str]) -> None:
-        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
-        for resource, future in self._admin.describe_configs(resources).items():
-            what = f"cannot read back the settings of topic {resource.name}"
-            found = _result(future, what, NotReady)[TIMESTAMPS].value
-            if found != _TOPIC_SETTINGS[TIMESTAMPS]:
-                raise NotReady(
-                    f"topic {resource.name} has {TIMESTAMPS}={found}, although LogAppendTime was"
-                    " asked for: latencies need the broker's own time",
-                    "Use a broker that allows LogAppendTime for topics.",
-                )
+    def _verify_timestamps(self, topic: str) -> None:
+        found = self._read_settings(topic)[TIMESTAMPS].value
+        if found != _TOPIC_SETTINGS[TIMESTAMPS]:
+            raise NotReady(
+                f"topic {topic} has {TIMESTAMPS}={found}, although LogAppendTime was asked for:"
+                " latencies need the broker's own time",
+                "Use a broker that allows LogAppendTime for topics.",
+            )
+
+    def _read_settings(self, topic: str) -> Mapping[str, ConfigEntry]:
+        """Ask for a topic's settings; the broker that is asked may hear of the topic late."""
+        deadline = time.monotonic() + _REQUEST_S
+        while True:
+            resource = ConfigResource(ResourceType.TOPIC, topic)
+            (future,) = self._admin.describe_configs([resource]).values()
+            error = future.exception(_REQUEST_S)
+            late = isinstance(error, KafkaException) and _unknown_topic(error)
+            if not late or time.monotonic() > deadline:
+                return _result(future, f"cannot read back the settings of topic {topic}", NotReady)
+            time.sleep(0.02)
 
     def _await_leaders(self, topic: str, partitions: int, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
@@ -265,6 +275,10 @@ def _result(future: Future[T], what: str, kind: type[StreamgaugeError] = TrialIn
         raise kind(f"{what}: {error.args[0].str()}") from error
     except TimeoutError as error:
         raise kind(f"{what}: no answer within {_REQUEST_S:g} s") from error
+
+
+def _unknown_topic(error: KafkaException) -> bool:
+    return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 def _gone(future: Future[T], what: str, absent: int) -> None:
