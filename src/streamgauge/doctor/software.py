@@ -9,7 +9,7 @@ from streamgauge.errors import NotReady
 from streamgauge.services import jars
 from streamgauge.services.java import Java, find_java
 
-COMPONENTS = ("kafka", "spark-kafka")
+COMPONENTS = ("kafka", "spark-kafka", "postgres-jdbc")
 
 
 def java(find: Callable[[], Java] = find_java) -> Finding:
@@ -30,5 +30,15 @@ def jars_of(component: str) -> Finding:
         return Finding(name, "missing", error.message, error.remedy)
     if not absent:
         return Finding(name, "ok", f"all {len(wanted)} cached")
-    remedy = "The first use fetches them; that needs the network once."
+    remedy = "The first use fetches them, or `streamgauge doctor` without --no-start."
     return Finding(name, "warn", f"{len(absent)} of {len(wanted)} not cached yet", remedy)
+
+
+def fetched_jars_of(component: str, progress: Callable[[str], None]) -> Finding:
+    """Fetch a component's jars where they are not cached yet, and verify them."""
+    name = f"jars of {component}"
+    try:
+        files = jars.ensure(component, progress)
+    except NotReady as error:
+        return Finding(name, "missing", error.message, error.remedy)
+    return Finding(name, "ok", f"all {len(files)} cached, hashes right")
