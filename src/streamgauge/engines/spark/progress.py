@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from streamgauge.engines.job import ProgressWriter
 from streamgauge.spec.contracts import Endpoints, Json
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
+
+
+class HasStatus(Protocol):
+    """What is asked of a running query."""
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """Tell what it is doing just now."""
 
 
 class ProgressReporter:
@@ -45,7 +52,7 @@ class ProgressReporter:
             self._finished |= offsets(event, self._streams)
             self._writer.report(self._finished, idle=False, event=dict(event))
 
-    def report_status(self, query: StreamingQuery) -> None:
+    def report_status(self, query: HasStatus) -> None:
         """Report whether anything is left to do."""
         status = query.status
         idle = not (status["isDataAvailable"] or status["isTriggerActive"])

@@ -18,12 +18,11 @@ from streamgauge.spec.contracts import JobSpec
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
 
-OPTIONS = ("mode", "trigger", "profile", "memory", "conf.KEY")
+OPTIONS = ("mode", "trigger", "profile", "conf.KEY")
 CONF = "conf."
 PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
-MEMORY = "2g"
 SHUFFLE_PARTITIONS = 200
 """What Spark takes when nobody says."""
 
@@ -35,6 +34,7 @@ _FILE_CHECKPOINTS = (
 _BASE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
@@ -76,7 +76,7 @@ def resolve(
     mode = query.choose_mode(job.query, job.options.get("mode", job.mode))
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
-    settings = {**_BASE, "spark.driver.memory": _memory(job.options)}
+    settings = dict(_BASE)
     if profile == "tuned":
         settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus)}
     if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
@@ -136,15 +136,6 @@ def _profile(options: Mapping[str, str]) -> Profile:
         if profile == wanted:
             return profile
     raise unknown_name("profile of spark", wanted, PROFILES)
-
-
-def _memory(options: Mapping[str, str]) -> str:
-    size = units.parse_size(options["memory"].upper()) if "memory" in options else None
-    if size is None:
-        return MEMORY
-    if size < 512 * 10**6:
-        raise UsageError("Spark needs 512 MB of memory at least", "Write it like -E memory=2g.")
-    return f"{size // 2**20}m"
 
 
 def _conf(options: Mapping[str, str]) -> dict[str, str]:

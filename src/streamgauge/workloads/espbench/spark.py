@@ -137,11 +137,12 @@ def machine_power(streams: Streams, context: QueryContext) -> DataFrame:
 
 def _workplaces(context: QueryContext) -> DataFrame:
     postgres = _postgres(context)
+    schema = postgres.schema.replace('"', '""')
     return (
         context.spark.read.format("jdbc")
         .option("driver", "org.postgresql.Driver")
         .option("url", f"jdbc:postgresql://{postgres.host}:{postgres.port}/{postgres.database}")
-        .option("dbtable", f'"{postgres.schema}".workplace')
+        .option("dbtable", f'"{schema}".workplace')
         .option("user", postgres.user)
         .option("password", postgres.password)
         .load()

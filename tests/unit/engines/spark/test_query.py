@@ -1,0 +1,45 @@
+import pytest
+
+from streamgauge.engines.spark.query import MODES, BatchWriter, QueryContext, SparkQuery, Streams
+from streamgauge.errors import UsageError
+
+
+def build(streams: Streams, context: QueryContext) -> BatchWriter:
+    raise AssertionError("choosing a mode builds nothing")
+
+
+QUERY = SparkQuery(
+    build,
+    default="microbatch",
+    refused={"realtime": "it runs no Python"},
+    watermark_delay_ms=1,
+    watermark_delay_partitioned_ms=100,
+)
+
+
+def test_the_default_is_used_when_no_mode_is_wanted() -> None:
+    assert QUERY.choose_mode("q2", None) == "microbatch"
+
+
+def test_an_allowed_mode_is_used() -> None:
+    assert QUERY.choose_mode("q2", "continuous") == "continuous"
+
+
+def test_a_refused_mode_is_refused_with_the_reason_and_the_way_out() -> None:
+    with pytest.raises(UsageError, match="q2 in mode realtime: it runs no Python") as caught:
+        QUERY.choose_mode("q2", "realtime")
+    assert caught.value.remedy == "Use -E mode=microbatch or mode=continuous."
+
+
+def test_an_unknown_mode_lists_the_known_ones_and_the_nearest() -> None:
+    with pytest.raises(UsageError, match="'real-time'") as caught:
+        QUERY.choose_mode("q2", "real-time")
+    assert "Did you mean realtime?" in str(caught.value.remedy)
+    assert all(mode in str(caught.value.remedy) for mode in MODES)
+
+
+@pytest.mark.parametrize(("partitions", "delay_ms"), [(1, 1), (2, 100), (64, 100)])
+def test_several_partitions_have_a_watermark_delay_of_their_own(
+    partitions: int, delay_ms: int
+) -> None:
+    assert QUERY.watermark_delay(partitions) == delay_ms

@@ -1,0 +1,109 @@
+import pytest
+
+from streamgauge.engines.spark.query import BatchWriter, Mode, QueryContext, SparkQuery, Streams
+from streamgauge.engines.spark.settings import Size, placed, resolve, slots
+from streamgauge.errors import UsageError
+from streamgauge.spec.contracts import JobSpec
+
+
+def build(streams: Streams, context: QueryContext) -> BatchWriter:
+    raise AssertionError("settings build nothing")
+
+
+FILTER = SparkQuery(build, default="realtime", asynchronous=True, checkpoint_s=8)
+AGGREGATE = SparkQuery(build, default="microbatch", stateful=True)
+SIZE = Size(cpus=2, input_partitions=1)
+SHUFFLE = "spark.sql.shuffle.partitions"
+
+
+def job(**options: str) -> JobSpec:
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return JobSpec("espbench", "q3", {}, 1, 1, named)
+
+
+def settings_of(query: SparkQuery = FILTER, **options: str) -> dict[str, str]:
+    return resolve(job(**options), query, SIZE)[2]
+
+
+def test_the_default_mode_and_its_checkpoints_are_reported() -> None:
+    mode, trigger_s, settings = resolve(job(), FILTER, SIZE)
+    assert (mode, trigger_s) == ("realtime", None)
+    assert (settings["mode"], settings["profile"]) == ("realtime", "tuned")
+    assert settings["trigger"] == "checkpoint every 8 s"
+
+
+def test_a_trigger_interval_is_read() -> None:
+    _, trigger_s, settings = resolve(job(mode="microbatch", trigger="4s"), FILTER, SIZE)
+    assert trigger_s == 4.0
+    assert settings["trigger"] == "every 4 s"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trigger": "4s"}, "a trigger interval needs micro-batches, and the mode is realtime"),
+        ({"mode": "microbatch", "trigger": "0s"}, "must be positive"),
+        ({"mode": "microbatch", "trigger": "often"}, "'often' is no duration"),
+        ({"profile": "fast"}, "unknown profile of spark 'fast'"),
+        ({"conf__linger": "5"}, "setting 'linger' has no place to go"),
+        ({"treshold": "5"}, "unknown option of spark 'treshold'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        settings_of(**options)
+    assert caught.value.remedy
+
+
+def test_an_unknown_option_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError) as caught:
+        settings_of(triger="4s")
+    assert "Did you mean trigger?" in str(caught.value.remedy)
+    assert "conf.KEY" in str(caught.value.remedy)
+
+
+def test_the_profile_defaults_tunes_nothing() -> None:
+    settings = settings_of(AGGREGATE, profile="defaults")
+    assert SHUFFLE not in settings
+    assert not [key for key in settings if key.startswith(("sink.", "spark.sql.streaming"))]
+    assert settings["source.startingOffsets"] == "earliest"
+
+
+def test_tuned_is_cut_for_the_cores() -> None:
+    assert settings_of(AGGREGATE)[SHUFFLE] == "2"
+
+
+def test_progress_is_written_asynchronously_only_where_spark_allows_it() -> None:
+    name = "sink.asyncProgressTrackingEnabled"
+    assert settings_of(FILTER, mode="microbatch")[name] == "true"
+    assert name not in settings_of(FILTER)
+    assert name not in settings_of(AGGREGATE)
+
+
+def test_the_users_settings_win() -> None:
+    settings = settings_of(**{"conf__spark.ui.enabled": "true", "conf__sink.kafka.acks": "1"})
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["sink.kafka.acks"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("mode", "query", "inputs", "expected"),
+    [
+        ("microbatch", AGGREGATE, 8, 2),
+        ("continuous", FILTER, 8, 8),
+        ("realtime", FILTER, 1, 2),
+        ("realtime", FILTER, 4, 4),
+        ("realtime", AGGREGATE, 4, 7),
+    ],
+)
+def test_long_running_modes_get_a_slot_for_every_task(
+    mode: Mode, query: SparkQuery, inputs: int, expected: int
+) -> None:
+    assert slots(mode, query, Size(2, inputs), shuffle_partitions=3) == expected
+
+
+def test_settings_go_to_their_place() -> None:
+    settings = {"spark.a": "1", "source.kafka.b": "2", "sink.kafka.c": "3", "mode": "realtime"}
+    assert placed(settings, "spark.") == {"spark.a": "1"}
+    assert placed(settings, "source.") == {"kafka.b": "2"}
+    assert placed(settings, "sink.") == {"kafka.c": "3"}
