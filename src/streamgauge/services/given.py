@@ -22,6 +22,7 @@ ANSWER_WITHIN_S = 15.0
 _TIMESTAMPS = "message.timestamp.type"
 _LOG_APPEND_TIME = "LogAppendTime"
 _log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
 
 
 class _Given(Generic[E]):

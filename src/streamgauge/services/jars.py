@@ -168,13 +168,16 @@ def _retrieve(jars: Sequence[Jar], fresh: Path) -> None:
         timeout=_FETCH_TIMEOUT_S,
         env={**os.environ, **ENVIRONMENT},
     )
-    absent = [jar.coordinate for jar in jars if not jar.path(fresh).is_file()]
+    absent = [jar for jar in jars if not jar.path(fresh).is_file()]
     if absent:
         raise _explain(absent, done.stdout)
 
 
-def _explain(absent: Sequence[str], output: str) -> NotReady:
-    names = ", ".join(absent[:3]) + (f" and {len(absent) - 3} more" if len(absent) > 3 else "")
+def _explain(absent: Sequence[Jar], output: str) -> NotReady:
+    # One jar that is not found keeps Ivy from fetching the others as well.
+    culprits = [j for j in absent if f"{j.group}#{j.artifact};{j.version}: not found" in output]
+    named = [jar.coordinate for jar in culprits or absent]
+    names = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     lines = [line.strip() for line in output.splitlines()]
     trouble = [line for line in lines if any(sign in line for sign in _UNREACHABLE)]
     if trouble:

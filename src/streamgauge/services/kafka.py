@@ -21,6 +21,7 @@ from streamgauge.spec.endpoints import KafkaEndpoint
 HEAP = "512m"
 FORMAT_WITHIN_S = 60.0
 _log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
 _IMPATIENT = {"reconnect_backoff_ms": 20, "reconnect_backoff_max_ms": 100}
 _JVM = [
     "-XX:+UseG1GC",
@@ -79,6 +80,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         self._extra = tuple(class_path)
         self._java: Java | None = None
         self._class_path = ""
+        self._cluster = ""
 
     def prepare(self) -> None:
         """Find Java and the broker's jars."""
@@ -89,9 +91,9 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
     def initialize(self, instance: Instance) -> None:
         """Format the storage."""
         self._write_config(instance, port=9092, controller_port=9093)  # ports do not matter yet
-        cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        # An id that begins with a dash would be read as an option.
-        arguments = ["format", f"--cluster-id={cluster}", "-c", str(_config(instance))]
+        self._cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        # With =, since an id that begins with a dash would be read as an option.
+        arguments = ["format", f"--cluster-id={self._cluster}", "-c", str(_config(instance))]
         with self._start(instance, instance.log, "kafka.tools.StorageTool", arguments) as format_:
             if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
                 raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
@@ -104,7 +106,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         return broker, KafkaEndpoint(f"127.0.0.1:{port}", self._client)
 
     def is_ready(self, endpoint: KafkaEndpoint) -> bool:
-        """Ask for the brokers and the controller."""
+        """Ask for the brokers and the controller; a stranger may answer on a port it took."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
@@ -113,7 +115,8 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
             cluster = admin.list_topics(timeout=1)
         except KafkaException:
             return False
-        return bool(cluster.brokers) and cluster.controller_id >= 0
+        ours = cluster.cluster_id == self._cluster
+        return ours and bool(cluster.brokers) and cluster.controller_id >= 0
 
     def address(self, endpoint: KafkaEndpoint) -> str:
         """Return host and port."""

