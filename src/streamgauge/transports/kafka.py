@@ -42,6 +42,7 @@ _READ_ONLY = {
     "fetch.wait.max.ms": "50",
 }
 _log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says
 T = TypeVar("T")
 
 
@@ -78,8 +79,22 @@ class KafkaTransport:
         for topic, future in created.items():
             _result(future, f"cannot create topic {topic}", NotReady)
         for topic in topics:
-            self._await_leaders(topic, endpoints.partitions, timeout_s)
-            self._verify_timestamps(topic)
+            self._await_usable(topic, endpoints.partitions, timeout_s)
+            self.verify(topic)
+
+    def verify(self, topic: str) -> None:
+        """Check that the broker stamps a topic's records with its own time.
+
+        Raises:
+            NotReady: It does not, or does not tell.
+        """
+        found = self._read_settings(topic)[TIMESTAMPS].value
+        if found != _TOPIC_SETTINGS[TIMESTAMPS]:
+            raise NotReady(
+                f"topic {topic} has {TIMESTAMPS}={found}, although LogAppendTime was asked for:"
+                " latencies need the broker's own time",
+                "Use a broker that allows LogAppendTime for topics.",
+            )
 
     def delete(self, endpoints: Endpoints) -> None:
         """Delete the trial's topics and consumer group; what is gone already is no error."""
@@ -166,15 +181,6 @@ class KafkaTransport:
     def _consumer(self) -> Consumer:
         return Consumer({**self._settings, **_READ_ONLY}, logger=_log)
 
-    def _verify_timestamps(self, topic: str) -> None:
-        found = self._read_settings(topic)[TIMESTAMPS].value
-        if found != _TOPIC_SETTINGS[TIMESTAMPS]:
-            raise NotReady(
-                f"topic {topic} has {TIMESTAMPS}={found}, although LogAppendTime was asked for:"
-                " latencies need the broker's own time",
-                "Use a broker that allows LogAppendTime for topics.",
-            )
-
     def _read_settings(self, topic: str) -> Mapping[str, ConfigEntry]:
         """Ask for a topic's settings; the broker that is asked may hear of the topic late."""
         deadline = time.monotonic() + _REQUEST_S
@@ -187,17 +193,24 @@ class KafkaTransport:
                 return _result(future, f"cannot read back the settings of topic {topic}", NotReady)
             time.sleep(0.02)
 
-    def _await_leaders(self, topic: str, partitions: int, timeout_s: float) -> None:
+    def _await_usable(self, topic: str, partitions: int, timeout_s: float) -> None:
+        """Wait until every partition answers.
+
+        That a partition's leader is known is not enough: the leader itself hears of it later.
+        """
         deadline = time.monotonic() + timeout_s
-        while self._led(topic) < partitions:
+        while (problem := self._problem(topic, partitions)) is not None:
             if time.monotonic() > deadline:
-                raise NotReady(f"topic {topic} has partitions without leader for {timeout_s:g} s")
+                raise NotReady(f"topic {topic} is not usable after {timeout_s:g} s: {problem}")
             time.sleep(0.02)
 
-    def _led(self, topic: str) -> int:
-        """Count the partitions that have a leader."""
-        metadata = self._admin.list_topics(topic, timeout=_REQUEST_S).topics[topic]
-        return sum(p.leader >= 0 and p.error is None for p in metadata.partitions.values())
+    def _problem(self, topic: str, partitions: int) -> str | None:
+        self._counts.pop(topic, None)
+        try:
+            found = len(self.log_end(topic))
+        except TrialInvalid as error:
+            return error.message
+        return None if found == partitions else f"{found} of {partitions} partitions are there"
 
     def _partitions(self, topic: str) -> int:
         """Count a topic's partitions; asked once, since a trial's topics do not change."""
