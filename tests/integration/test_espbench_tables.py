@@ -203,9 +203,7 @@ def test_times_are_set_when_each_of_them_is(
     tables.reset(loaded, folder, [POL])
 
 
-def test_tables_of_another_size_replace_those_that_are_there(
-    postgres: PostgresEndpoint, folder: Path
-) -> None:
+def test_loading_again_replaces_what_is_there(postgres: PostgresEndpoint, folder: Path) -> None:
     tables.load(postgres, folder)
     tables.load(postgres, folder)
     tables.verify(postgres, folder)
