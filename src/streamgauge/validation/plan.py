@@ -10,7 +10,7 @@ from streamgauge.errors import TrialInvalid
 
 RANGE = 100_000
 """Records in a range, about."""
-BUCKET = 100_000
+BUCKET = 50_000
 """Records whose keys fall into one bucket, about."""
 
 

@@ -37,6 +37,7 @@ _CONSUMER: dict[str, str | int | bool] = {
     "queued.max.messages.kbytes": 16 * 1024,
 }
 _log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
 
 
 class Records(Protocol):

@@ -26,7 +26,9 @@ _SETTINGS = {
     "spark.app.name": "streamgauge-validation",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "768m",
+    # Records pass through in pieces and what does not fit goes to disk: little memory will do.
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.driver.maxResultSize": "0",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

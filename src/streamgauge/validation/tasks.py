@@ -135,16 +135,21 @@ def match_bucket(rows: pa.Table, work: Work) -> pa.Table:
     return pa.concat_tables([done, pa.Table.from_batches([row])])
 
 
-def unpack_match(row: Mapping[str, str | bytes]) -> Match:
-    """Read back the match of a bucket."""
-    facts = json.loads(row["facts"])
-    ignored = facts.pop("ignored")
-    return Match(Counts(**facts), unpack(row["table"]), unpack(row["examples"]), ignored)
+def matches(rows: pa.Table) -> list[Match]:
+    """Read the matches of buckets back."""
+    found = rows.filter(pc.field("kind") == "match")
+    columns = (found[name] for name in ("facts", "table", "examples"))
+    result = []
+    for text, latencies, examples in zip(*columns, strict=True):
+        facts = json.loads(text.as_py())
+        ignored = facts.pop("ignored")
+        result.append(Match(Counts(**facts), unpack(latencies), unpack(examples), ignored))
+    return result
 
 
-def unpack(cell: str | bytes) -> pa.Table:
+def unpack(cell: pa.BinaryScalar) -> pa.Table:
     """Read a table back from a cell."""
-    with pa.ipc.open_stream(cell) as reader:
+    with pa.ipc.open_stream(cell.as_buffer()) as reader:
         return reader.read_all()
 
 
@@ -158,7 +163,7 @@ def _pack(table: pa.Table, compression: str | None = None) -> bytes:
 
 
 def _gather(rows: pa.Table, kind: str, schema: pa.Schema) -> pa.Table:
-    cells = rows.filter(pc.field("kind") == kind)["table"].to_pylist()
+    cells = rows.filter(pc.field("kind") == kind)["table"]
     return pa.concat_tables([schema.empty_table(), *map(unpack, cells)]).combine_chunks()
 
 

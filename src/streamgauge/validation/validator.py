@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,7 +29,8 @@ from streamgauge.spec.trial import Counts
 from streamgauge.validation import plan, tasks
 from streamgauge.validation.records import Records
 
-Row = Mapping[str, str | bytes]
+_SLICE = 200_000
+"""Outputs in tables that are cut into buckets at once."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ def validate(
         judged=answers,
     )
     rows = _run(spark, work, done)
-    matched = Match.combine([tasks.unpack_match(row) for row in rows if row["kind"] == "match"])
-    times, inversions = _times([row for row in rows if row["kind"] == "times"])
+    matched = Match.combine(tasks.matches(rows))
+    times, inversions = _times(rows.filter(pc.field("kind") == "times"))
     return Validation(
         counts=matched.counts,
         latencies=matched.latencies,
@@ -138,17 +139,16 @@ def _table_outputs(query: Query, tables: Mapping[str, pa.Table]) -> pa.Table | N
     return outputs.cast(tasks.LOGGED)
 
 
-def _run(spark: SparkSession, work: tasks.Work, done: pa.Table | None) -> list[Row]:
+def _run(spark: SparkSession, work: tasks.Work, done: pa.Table | None) -> pa.Table:
     """Let Spark read the ranges, bring buckets together and match them."""
     frames = []
     if work.ranges:
         numbers = spark.range(0, len(work.ranges), 1, numPartitions=len(work.ranges))
         frames.append(numbers.mapInArrow(_reader(work), tasks.MOVED_DDL))
     if done is not None and len(done):
-        pieces = pa.Table.from_batches(tasks.in_buckets("outputs", done, work.buckets))
-        frames.append(spark.createDataFrame(pieces))
+        frames.append(spark.createDataFrame(pa.Table.from_batches(_pieces(done, work.buckets))))
     if not frames:
-        return []
+        return tasks.MOVED.empty_table()
     moved = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
     matched = (
         moved.repartition(work.buckets, "bucket")
@@ -156,6 +156,11 @@ def _run(spark: SparkSession, work: tasks.Work, done: pa.Table | None) -> list[R
         .applyInArrow(_matcher(work), tasks.MOVED_DDL)
     )
     return _collect(matched)
+
+
+def _pieces(done: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(done), _SLICE):
+        yield from tasks.in_buckets("outputs", done.slice(start, _SLICE), buckets)
 
 
 def _reader(work: tasks.Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -166,22 +171,22 @@ def _matcher(work: tasks.Work) -> Callable[[pa.Table], pa.Table]:
     return lambda rows: tasks.match_bucket(rows, work)
 
 
-def _collect(frame: DataFrame) -> list[Row]:
+def _collect(frame: DataFrame) -> pa.Table:
     try:
-        rows: list[Row] = frame.toArrow().to_pylist()
+        return frame.toArrow()
     except PySparkException as error:
         reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
         if reason is None:
             raise
         raise TrialInvalid(reason[1]) from error
-    return rows
 
 
-def _times(rows: Sequence[Row]) -> tuple[pa.Table, int]:
+def _times(rows: pa.Table) -> tuple[pa.Table, int]:
     """Put the times of all ranges together; count where ids go down, also from range to range."""
-    ranges = [(json.loads(row["facts"]), row["table"]) for row in rows]
+    facts = [json.loads(text) for text in rows["facts"].to_pylist()]
+    ranges = list(zip(facts, rows["table"], strict=True))
     ranges.sort(key=lambda item: (item[0]["source"], item[0]["partition"], item[0]["start"]))
-    inversions = sum(facts["inversions"] for facts, _ in ranges)
+    inversions = sum(fact["inversions"] for fact in facts)
     for (before, _), (after, _) in pairwise(ranges):
         follows = after["start"] > 0
         inversions += follows and after["first"] < before["last"]

@@ -67,9 +67,8 @@ def test_each_key_is_in_one_bucket_and_nothing_is_lost(
     found: dict[str | None, set[int]] = {}
     count = 0
     for batch in tasks.in_buckets("outputs", table, buckets):
-        (row,) = batch.to_pylist()
-        for key in tasks.unpack(row["table"])["key"].to_pylist():
-            found.setdefault(key, set()).add(row["bucket"])
+        for key in tasks.unpack(batch["table"][0])["key"].to_pylist():
+            found.setdefault(key, set()).add(batch["bucket"][0].as_py())
             count += 1
     assert count == len(keys)
     assert all(len(places) == 1 for places in found.values())
@@ -82,13 +81,13 @@ def test_a_bucket_is_matched_and_times_are_handed_on() -> None:
     matches = []
     for bucket in range(mine.buckets):
         rows = tasks.match_bucket(moved.filter(pa.compute.field("bucket") == bucket), mine)
-        matches += [tasks.unpack_match(r) for r in rows.to_pylist() if r["kind"] == "match"]
+        matches += tasks.matches(rows)
     counts = [match.counts for match in matches]
     assert sum(c.correct for c in counts) == 49
     assert sum(c.missing for c in counts) == 1
     assert sum(c.duplicate for c in counts) == 1
-    times = [row for row in moved.to_pylist() if row["kind"] == "times"]
-    assert tasks.unpack(times[0]["table"])["intended"].to_pylist() == list(range(50))
+    times = moved.filter(pa.compute.field("kind") == "times")
+    assert tasks.unpack(times["table"][0])["intended"].to_pylist() == list(range(50))
 
 
 def test_an_input_that_is_there_twice_is_an_error() -> None:
