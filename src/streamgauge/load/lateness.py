@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 _PER_S = 100_000
 RESOLUTION_NS = 1_000_000_000 // _PER_S
-_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+_PERMILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p99_9": 999}
 
 
 class Lateness:
@@ -26,7 +25,11 @@ class Lateness:
         if not total:
             return {}
         steps = sorted(self._steps)
-        wanted = {n: math.ceil(p * total) for n, p in _PERCENTILES.items() if total * (1 - p) >= 1}
+        wanted = {
+            name: -(-share * total // 1000)
+            for name, share in _PERMILLE.items()
+            if total * (1000 - share) >= 1000
+        }
         found = {"min": _seconds(steps[0]), "max": _seconds(steps[-1])}
         found["mean"] = sum(_seconds(s) * n for s, n in self._steps.items()) / total
         reached, names = 0, list(wanted)

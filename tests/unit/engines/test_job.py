@@ -1,0 +1,131 @@
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from streamgauge.engines import job as jobs
+from streamgauge.errors import NotReady, TrialFailed
+from streamgauge.spec.contracts import Endpoints, JobSpec, Progress, Resources
+from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+JOB = JobSpec(
+    workload="espbench",
+    query="q4",
+    parameters={"workplaces": [1, 3]},
+    partitions=2,
+    seed=7,
+    options={"mode": "microbatch"},
+    mode="microbatch",
+    trigger_s=0.5,
+    watermark_delay_ms=10,
+    settings={"a": "b"},
+)
+ENDPOINTS = Endpoints(
+    kafka=KafkaEndpoint("127.0.0.1:9092"),
+    inputs={"sensor1": "t1", "sensor2": "t2"},
+    output="out",
+    partitions=2,
+    group="g",
+    postgres=PostgresEndpoint("127.0.0.1", 5432, "db", "user", "secret-word", "mine"),
+)
+RESOURCES = Resources(cpus=(0,))
+
+
+def test_a_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "job.json"
+    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
+    environ = {"STREAMGAUGE_POSTGRES_PASSWORD": "secret-word"}
+    assert jobs.read(path, environ) == (JOB, ENDPOINTS, tmp_path / "progress.jsonl")
+
+
+def test_client_settings_come_from_the_file_that_the_environment_names(tmp_path: Path) -> None:
+    path, settings = tmp_path / "job.json", tmp_path / "kafka.properties"
+    settings.write_text("security.protocol=SSL\n")
+    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
+    _, endpoints, _ = jobs.read(path, {"STREAMGAUGE_KAFKA_CONFIG": str(settings)})
+    assert endpoints.kafka.settings == {"security.protocol": "SSL"}
+
+
+def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.json"
+    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
+    assert "secret-word" not in path.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"workload": 1'])
+def test_a_broken_job_file_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(text)
+    with pytest.raises(NotReady, match=r"cannot read the job file .*job\.json"):
+        jobs.read(path)
+
+
+PROGRAM = """
+import json, os, signal, sys, time
+job = json.load(open(sys.argv[1]))
+with open(job["progress"], "a") as file:
+    line = {"at": 5.0, "finished": {"sensor1": [3, 4]}, "idle": False, "cpus": sorted(
+        os.sched_getaffinity(0)), "password": os.environ["STREAMGAUGE_POSTGRES_PASSWORD"]}
+    file.write(json.dumps(line) + "\\n")
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+time.sleep(60)
+"""
+
+
+def test_a_job_runs_pinned_with_its_secrets_and_reports(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", PROGRAM]
+    with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as job:
+        progress = _await_progress(job)
+        assert progress == Progress({("sensor1", 0): 3, ("sensor1", 1): 4}, idle=False, at=5.0)
+        line = json.loads((tmp_path / "progress.jsonl").read_text())
+        assert line["cpus"] == [0]
+        assert line["password"] == "secret-word"
+        assert job.failure() is None
+        assert len(job.processes()) == 1
+    assert "exit code 0" in (job.failure() or "")
+
+
+def test_why_a_job_ended_is_told_with_its_log(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", "import sys; sys.exit('out of luck')"]
+    with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as job:
+        while job.failure() is None:
+            time.sleep(0.01)
+    assert "exit code 1" in (job.failure() or "")
+    assert "out of luck" in (job.failure() or "")
+
+
+def _await_progress(job: jobs.ProcessJob) -> Progress:
+    while (progress := job.progress()) is None:
+        assert job.failure() is None, job.failure()
+        time.sleep(0.01)
+    return progress
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> jobs.ProcessJob:
+    argv = [sys.executable, "-c", ""]
+    with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as job:
+        return job
+
+
+def test_only_whole_lines_count_and_the_newest_wins(job: jobs.ProcessJob, tmp_path: Path) -> None:
+    assert job.progress() is None
+    path = tmp_path / "progress.jsonl"
+    with jobs.ProgressWriter(path, clock=lambda: 1.5) as writer:
+        writer.report({"s": [1]}, idle=False)
+        writer.report({"s": [2]}, idle=True, batch=9)
+    assert job.progress() == Progress({("s", 0): 2}, idle=True, at=1.5)
+    with path.open("a") as file:
+        file.write('{"at": 2, "finished": {"s"')
+        file.flush()
+        assert job.progress() == Progress({("s", 0): 2}, idle=True, at=1.5)
+        file.write(': [3]}, "idle": false}\n')
+    assert job.progress() == Progress({("s", 0): 3}, idle=False, at=2.0)
+
+
+def test_a_report_that_is_none_fails_the_trial(job: jobs.ProcessJob, tmp_path: Path) -> None:
+    (tmp_path / "progress.jsonl").write_text('{"at": "noon"}\n')
+    with pytest.raises(TrialFailed, match="no valid report"):
+        job.progress()

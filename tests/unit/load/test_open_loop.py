@@ -1,0 +1,126 @@
+import pytest
+
+from streamgauge.load.open_loop import OVERRUN_MS, OpenLoop, Stream, Tick
+from streamgauge.load.schedule import Constant
+
+START_MS = 1_000_000
+
+
+class Clock:
+    """Time that passes only by sleeping, and a little with every look at it."""
+
+    def __init__(self, look_ns: int = 1000) -> None:
+        self.now_ns = START_MS * 1_000_000
+        self.look_ns = look_ns
+
+    def __call__(self) -> int:
+        self.now_ns += self.look_ns
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += int(seconds * 1e9)
+
+
+class Broker:
+    """Keeps what it is given; takes nothing while `full` says so."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.taken: list[tuple[str, bytes, int, int]] = []
+        self.full_until_ns = 0
+
+    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+        if self.clock.now_ns < self.full_until_ns:
+            raise BufferError
+        self.taken.append((topic, value, partition, self.clock.now_ns))
+
+    def poll(self, timeout: float) -> int:
+        self.clock.sleep(timeout)
+        return 0
+
+    def __len__(self) -> int:
+        return 0
+
+
+def make_loop(
+    broker: Broker, *, rate: float, records: int, streams: int = 1, partitions: int = 1
+) -> OpenLoop:
+    rings = [Stream(f"s{k}", partitions, [b"a", b"b", b"c"], k, streams) for k in range(streams)]
+    return OpenLoop(
+        broker,
+        rings,
+        Constant(rate),
+        records,
+        lambda: 0,
+        clock_ns=broker.clock,
+        sleep=broker.clock.sleep,
+    )
+
+
+def ignore(_: Tick) -> None:
+    pass
+
+
+def test_ids_intended_times_payloads_and_partitions_follow_the_record_number() -> None:
+    broker = Broker(Clock())
+    make_loop(broker, rate=500.0, records=4, streams=2, partitions=3).run(START_MS, ignore)
+    assert [taken[:3] for taken in broker.taken] == [
+        ("s0", b"0;1000000;a", 0),
+        ("s1", b"1;1000000;a", 0),
+        ("s0", b"2;1000002;b", 1),
+        ("s1", b"3;1000002;b", 1),
+        ("s0", b"4;1000004;c", 2),
+        ("s1", b"5;1000004;c", 2),
+        ("s0", b"6;1000006;a", 0),
+        ("s1", b"7;1000006;a", 0),
+    ]
+
+
+def test_no_record_is_sent_before_its_time_and_none_much_later() -> None:
+    broker = Broker(Clock())
+    loop = make_loop(broker, rate=10_000.0, records=5000)
+    loop.run(START_MS, ignore)
+    for _, value, _, at_ns in broker.taken:
+        late_ns = at_ns - int(value.split(b";")[1]) * 1_000_000
+        assert 0 <= late_ns < 1_000_000
+    assert loop.lateness.statistics()["max"] < 0.001
+
+
+def test_after_a_stall_everything_is_sent_with_its_old_intended_times() -> None:
+    clock = Clock()
+    broker = Broker(clock)
+    broker.full_until_ns = (START_MS + 300) * 1_000_000
+    loop = make_loop(broker, rate=1000.0, records=1000)
+    loop.run(START_MS, ignore)
+    assert loop.sent == loop.due == 1000
+    assert [int(value.split(b";")[1]) for _, value, _, _ in broker.taken] == list(
+        range(START_MS, START_MS + 1000)
+    )
+    assert loop.backpressure_s == pytest.approx(0.3, abs=0.01)
+    assert loop.lateness.statistics()["max"] == pytest.approx(0.3, abs=0.01)
+
+
+def test_the_loop_gives_up_a_while_after_the_schedules_end() -> None:
+    clock = Clock()
+    broker = Broker(clock)
+    broker.full_until_ns = (START_MS + 3_600_000) * 1_000_000
+    loop = make_loop(broker, rate=1000.0, records=500)
+    loop.run(START_MS, ignore)
+    assert loop.sent == 0
+    assert loop.rows[-1].due <= 500
+    assert clock.now_ns // 1_000_000 - START_MS == pytest.approx(500 + OVERRUN_MS, abs=5)
+
+
+def test_rows_come_ten_times_and_reports_once_a_second() -> None:
+    broker = Broker(Clock())
+    reports: list[Tick] = []
+    loop = make_loop(broker, rate=100.0, records=300)
+    loop.run(START_MS, reports.append)
+    assert len(loop.rows) == pytest.approx(30, abs=1)
+    assert [tick.sent for tick in reports] == pytest.approx([100, 200], abs=2)
+
+
+def test_a_start_in_the_future_is_waited_for() -> None:
+    broker = Broker(Clock())
+    make_loop(broker, rate=1000.0, records=1).run(START_MS + 5000, ignore)
+    assert broker.taken[0][3] >= (START_MS + 5000) * 1_000_000
