@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -71,7 +72,8 @@ def status(names: Iterable[str] = ()) -> list[Status]:
 def leftovers() -> list[str]:
     """Describe what killed owners left: processes and folders, for `services down` to remove."""
     processes = [f"process {seen.pid}" for seen in process.leftovers()]
-    return processes + [f"folder {instance.folder}" for instance, _ in _abandoned()]
+    folders = [instance.folder for instance, _ in _abandoned()] + Instance.orphans()
+    return processes + [f"folder {folder}" for folder in folders]
 
 
 def remove_leftovers() -> list[str]:
@@ -123,6 +125,8 @@ def _remove_leftovers() -> Sequence[Seen]:
     found = process.leftovers()
     for seen in found:
         seen.end()
+    for orphan in Instance.orphans():
+        shutil.rmtree(orphan, ignore_errors=True)
     return found
 
 
