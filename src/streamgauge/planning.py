@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.metrics import parse_objective
+from streamgauge.spec.addresses import public_postgres
 from streamgauge.spec.contracts import Engine, JobSpec, Workload
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import LoadSpec, TrialSpec
@@ -150,6 +151,9 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
             raise unknown_name("setting", name, sorted(known))
         target, parse = _PARSED.get(name, (name, lambda value: value))
         fields[target] = parse(asked.value)
+    if address := fields.get("postgres"):
+        from_env = merged["postgres"].origin == "environment"
+        fields["postgres"] = public_postgres(str(address), from_env=from_env)
     fields["queries"] = _queries(workload, fields.get("queries"))
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)

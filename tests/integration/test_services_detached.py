@@ -11,9 +11,10 @@ import pytest
 from streamgauge import process
 from streamgauge.errors import UsageError
 from streamgauge.process import Seen
-from streamgauge.services import addresses, detached, runtime
+from streamgauge.services import detached, runtime
 from streamgauge.services.given import GivenKafka, GivenPostgres
 from streamgauge.services.runtime import Instance, Record
+from streamgauge.spec import addresses
 
 pytestmark = pytest.mark.integration
 

@@ -11,11 +11,11 @@ from confluent_kafka.admin import AdminClient
 
 from streamgauge.errors import NotReady
 from streamgauge.services import jars, runtime
-from streamgauge.services.addresses import parse_kafka
 from streamgauge.services.given import GivenKafka, GivenPostgres, timestamp_problem
 from streamgauge.services.java import find_java
 from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.service import RunningService
+from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 pytestmark = pytest.mark.integration

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.services.addresses import POSTGRES_PASSWORD, parse_kafka
+from streamgauge.spec.addresses import POSTGRES_PASSWORD, parse_kafka
 from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
 from streamgauge.spec.endpoints import PostgresEndpoint
 

@@ -35,7 +35,7 @@ from streamgauge.load.messages import (
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.schedule import Constant
 from streamgauge.load.settings import producer_settings
-from streamgauge.services.addresses import parse_kafka
+from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
 
 _FLUSH_S = 35.0

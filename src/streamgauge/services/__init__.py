@@ -42,15 +42,15 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     """Return the services that a run needs: given ones where it names an address."""
-    from streamgauge.services import addresses
     from streamgauge.services.given import GivenKafka, GivenPostgres
+    from streamgauge.spec import addresses
 
     services: list[Service[Any]] = [
         GivenKafka(addresses.parse_kafka(spec.kafka)) if spec.kafka else embedded("kafka", options)
     ]
     if _needs_tables(spec):
         services.append(
-            GivenPostgres(addresses.parse_postgres(spec.postgres, from_env=True))
+            GivenPostgres(addresses.parse_postgres(spec.postgres, from_env=False))
             if spec.postgres
             else embedded("postgres", options)
         )

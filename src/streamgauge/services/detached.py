@@ -11,9 +11,10 @@ from pathlib import Path
 
 from streamgauge import process
 from streamgauge.process import Seen
-from streamgauge.services import addresses, check_names, embedded, runtime
+from streamgauge.services import check_names, embedded, runtime
 from streamgauge.services.runtime import Instance, Record
 from streamgauge.services.service import Options, Progress, silent
+from streamgauge.spec import addresses
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,18 @@ def parse_postgres(
     )
 
 
+def public_postgres(text: str, *, from_env: bool) -> str:
+    """Check a PostgreSQL URL and return it as it may be written down.
+
+    The user is left out where the environment knows it, and a password is never in it.
+    """
+    endpoint = parse_postgres(text, from_env=from_env)
+    named = _split(text).username
+    if from_env or not named:
+        return endpoint.address
+    return endpoint.address.replace("://", f"://{named}@", 1)
+
+
 def read_properties(path: Path) -> dict[str, str]:
     """Read KEY=VALUE lines; # begins a comment line."""
     try:

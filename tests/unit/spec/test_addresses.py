@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.services.addresses import parse_kafka, parse_postgres, read_properties
+from streamgauge.planning import Asked, plan_run
+from streamgauge.spec.addresses import (
+    parse_kafka,
+    parse_postgres,
+    public_postgres,
+    read_properties,
+)
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 
@@ -101,3 +107,29 @@ def test_a_missing_password_file_is_named() -> None:
 def test_a_postgres_address_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="postgresql://"):
         parse_postgres(text, from_env=True, environ={})
+
+
+def test_what_is_written_down_holds_no_password() -> None:
+    address = "postgresql://me:s3cret@db:5433/bench"
+    assert public_postgres(address, from_env=True) == "postgresql://db:5433/bench"
+    with pytest.raises(UsageError):
+        public_postgres(address, from_env=False)
+    kept = "postgresql://me@db:5433/bench"
+    assert public_postgres(kept, from_env=False) == kept
+
+
+def test_a_run_planned_from_the_environment_keeps_no_secret_and_still_connects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = "postgresql://me:s3cret@db:5433/bench"
+    monkeypatch.setenv("STREAMGAUGE_POSTGRES", given)
+    spec = plan_run("espbench", {"postgres": Asked(given, "environment")})
+    assert "s3cret" not in spec.model_dump_json()
+    assert spec.postgres is not None
+    endpoint = parse_postgres(spec.postgres, from_env=False)
+    assert (endpoint.user, endpoint.password) == ("me", "s3cret")
+
+
+def test_a_run_is_not_planned_with_a_password_on_the_command_line() -> None:
+    with pytest.raises(UsageError, match="password on the command line"):
+        plan_run("espbench", {"postgres": Asked("postgresql://me:s3cret@db/bench", "option")})
