@@ -50,8 +50,8 @@ def _generate(cache: Path) -> Path:
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     try:
         return tables.generate(spark, WAREHOUSES, 1, cache)
     finally:

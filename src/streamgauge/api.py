@@ -8,6 +8,7 @@ from typing import Any
 from streamgauge import runner
 from streamgauge.planning import Asked, plan_run
 from streamgauge.results.folder import RunFolder, find
+from streamgauge.services import choose
 
 RUNS = Path("runs")
 
@@ -23,7 +24,7 @@ def run(target: str, *, runs: Path = RUNS, **options: Any) -> RunFolder:
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
     command = ["python", "-c", f"streamgauge.run({target!r}, …)"]
-    return runner.start(spec, runs, command, lambda _: None, runner.choose_services(spec))
+    return runner.start(spec, runs, command, lambda _: None, choose(spec))
 
 
 def open(name: str, *, runs: Path = RUNS) -> RunFolder:

@@ -15,7 +15,7 @@ from streamgauge.errors import NotReady
 from streamgauge.planning import load_engine, load_workload
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
-from streamgauge.services import kafka, postgres, runtime
+from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment
 from streamgauge.spec.run import RunSpec
@@ -63,15 +63,6 @@ def resume(
         folder.adopt()
         _go_on(folder, listen, services, clock)
     return folder
-
-
-def choose_services(spec: RunSpec) -> list[Service[Any]]:
-    """Return the services that a run needs: embedded, or given by address."""
-    queries = load_workload(spec.workload).queries
-    chosen: list[Service[Any]] = [kafka.EmbeddedKafka()]
-    if any(queries[name].tables for name in spec.queries):
-        chosen.append(postgres.EmbeddedPostgres())
-    return chosen
 
 
 def check_engine(name: str) -> None:
@@ -169,9 +160,7 @@ class ServiceSet:
 
     def bench(self, spark: Callable[[], SparkSession], topics: str, clock: Clock) -> Bench:
         """Return what the next trial needs, with every service alive."""
-        for name in self._services:
-            if name not in self._running or self._running[name].failure():
-                self._restart(name)
+        self._start([name for name in self._services if self._is_down(name)])
         return Bench(
             kafka=self._running["kafka"],
             postgres=self._running.get("postgres"),
@@ -181,12 +170,19 @@ class ServiceSet:
             clock=clock,
         )
 
-    def _restart(self, name: str) -> None:
-        if name in self._stacks:
-            self._stacks.pop(name).close()
-        stack = ExitStack()
-        self._running[name] = stack.enter_context(self._services[name].up())
-        self._stacks[name] = stack
+    def _is_down(self, name: str) -> bool:
+        return name not in self._running or self._running[name].failure() is not None
+
+    def _start(self, names: Sequence[str]) -> None:
+        """Start all of them, then wait for each: they get ready at the same time."""
+        waits = {}
+        for name in names:
+            if name in self._stacks:
+                self._stacks.pop(name).close()
+            self._stacks[name] = ExitStack()
+            waits[name] = self._services[name].begin(self._stacks[name])
+        for name, wait in waits.items():
+            self._running[name] = wait()
 
     def __enter__(self) -> ServiceSet:
         return self

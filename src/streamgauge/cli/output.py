@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Json = Annotated[
     bool, typer.Option("--json", envvar="STREAMGAUGE_JSON", help="Print one JSON object instead.")
 ]
+
+_TABLE_WIDTH = 110
 
 State = Literal["ok", "warn", "missing"]
 _STYLES: Mapping[State, str] = {"ok": "green", "warn": "yellow", "missing": "red"}
@@ -31,6 +36,16 @@ def progress(text: str) -> None:
     """Tell what is going on."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def results_console() -> Console:
+    """Return a console on stdout, wide enough for a table where nobody tells how wide it is."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _TABLE_WIDTH)
+    return console
 
 
 def print_states(rows: Sequence[tuple[State, str, str, str | None]]) -> None:

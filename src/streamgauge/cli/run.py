@@ -241,6 +241,7 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
 def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
+    from streamgauge.services import choose
 
     command = ["streamgauge", *sys.argv[1:]]
     with Progress(spec) as progress:
@@ -249,7 +250,7 @@ def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
             runs_dir,
             [shlex.quote(word) for word in command],
             progress.show,
-            runner.choose_services(spec),
+            choose(spec),
         )
 
 
@@ -257,11 +258,12 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
     from streamgauge.results.folder import find
+    from streamgauge.services import choose
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
     with Progress(spec) as progress:
-        return runner.resume(folder, progress.show, runner.choose_services(spec))
+        return runner.resume(folder, progress.show, choose(spec))
 
 
 def _show_plan(spec: RunSpec, *, as_json: bool) -> int:

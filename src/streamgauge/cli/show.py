@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import Json, print_json, print_line
+from streamgauge.cli.output import Json, print_json, print_line, results_console
 
 if TYPE_CHECKING:
     from streamgauge.results.folder import RunFolder
@@ -40,8 +40,6 @@ def show(
 
 def runs(runs_dir: RunsDir = Path("runs"), as_json: Json = False) -> None:
     """List all runs, the latest first."""
-    from rich.console import Console
-
     from streamgauge.report.terminal import runs_table
     from streamgauge.results.folder import all_runs
 
@@ -50,7 +48,7 @@ def runs(runs_dir: RunsDir = Path("runs"), as_json: Json = False) -> None:
         records = [folder.record() for folder in folders]
         print_json({"runs": [{"run": r.id, "status": r.status} for r in records]})
     elif folders:
-        Console().print(runs_table(folders))
+        results_console().print(runs_table(folders))
     else:
         print_line(f"no runs in {runs_dir}")
 
@@ -62,11 +60,9 @@ def show_run(folder: RunFolder, *, as_json: bool) -> None:
 
         print_json(summary(folder))
         return
-    from rich.console import Console
-
     from streamgauge.report.terminal import render
 
-    Console().print(render(folder))
+    results_console().print(render(folder))
 
 
 def _show_workload(workload: Workload, *, as_json: bool) -> None:

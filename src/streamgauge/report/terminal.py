@@ -84,11 +84,11 @@ def _row(result: TrialResult) -> Iterable[RenderableType]:
 
 
 def _remarks(results: Sequence[TrialResult]) -> list[tuple[TrialResult, str]]:
-    """Collect what is not true and not merely unknown, each reason once."""
+    """Collect why verdicts are not true; of a trial that broke off, the cause says it all."""
     return [
         (result, str(reason))
         for result in results
-        for reason in reasons(result)
+        for reason in ([result.cause] if result.cause else reasons(result))
         if not (result.spec.quick and "quick" in str(reason))
     ]
 

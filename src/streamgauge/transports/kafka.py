@@ -45,6 +45,14 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says
 T = TypeVar("T")
 
+_NO_GROUP_YET = (
+    KafkaError.GROUP_ID_NOT_FOUND,
+    # The broker makes room for groups when it is asked for the first one.
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+
 
 @dataclass(frozen=True)
 class Record:
@@ -144,7 +152,7 @@ class KafkaTransport:
         try:
             found = asked[group].result(_REQUEST_S)
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+            if error.args[0].code() in _NO_GROUP_YET:
                 return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
         return {

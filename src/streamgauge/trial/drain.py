@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.load.process import Marker
+from streamgauge.load.messages import Marker
 from streamgauge.spec.contracts import Endpoints, Job, Query, ReportsProgress
 from streamgauge.transports.kafka import KafkaTransport, Record, Tail
 

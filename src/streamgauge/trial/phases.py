@@ -12,7 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from streamgauge.errors import TrialFailed, TrialInvalid, UsageError
-from streamgauge.load.process import Marker, Sender
+from streamgauge.load.messages import Marker
+from streamgauge.load.process import Sender
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import load_engine, load_workload, trial_job
 from streamgauge.probes.sampler import Probe, Sampler

@@ -31,16 +31,13 @@ class SparkEngine:
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine; empty when ready."""
-        problems = []
         try:
             find_java()
+            for component in JARS:
+                jars.ensure(component)
         except NotReady as error:
-            problems.append(Problem(error.message, error.remedy or "Install Java."))
-        missing = [jar.coordinate for component in JARS for jar in jars.missing(component)]
-        if missing:
-            what = f"jars that Spark needs are not fetched yet: {', '.join(missing)}"
-            problems.append(Problem(what, "The first run fetches them; it needs the network."))
-        return problems
+            return [Problem(error.message, error.remedy or "See `streamgauge doctor`.")]
+        return []
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
