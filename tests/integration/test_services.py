@@ -20,10 +20,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Seen
-from streamgauge.services import jars, runtime
+from streamgauge.services import detached, jars, runtime
 from streamgauge.services import postgres as postgres_module
 from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.postgres import EmbeddedPostgres, reachable
+from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Options, RunningService
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
@@ -203,7 +204,10 @@ def instance_of(running: RunningService[PostgresEndpoint]) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_no_process_is_left_however_the_owner_ends(number: signal.Signals) -> None:
+def test_nothing_is_left_however_the_owner_ends(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STREAMGAUGE_RUNTIME_DIR", str(tmp_path / "run"))
     with subprocess.Popen(
         [sys.executable, "-c", BOTH_UP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as owner:
@@ -213,6 +217,12 @@ def test_no_process_is_left_however_the_owner_ends(number: signal.Signals) -> No
         owner.send_signal(number)
     assert all_gone(started)
     assert not set(started) & set(process.leftovers())
+    # Folders of an owner that was killed stay until the next command that looks for them.
+    left = [instance for instance, _ in Instance.found()]
+    assert len(left) == (2 if number == signal.SIGKILL else 0)
+    detached.remove_leftovers()
+    assert Instance.found() == []
+    assert not any(instance.data.exists() for instance in left)
 
 
 def test_any_folder_name_works_in_the_plainest_environment_as_a_normal_user(place: Path) -> None:
