@@ -45,7 +45,7 @@ def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
         reporter.report_batch(batch)
         reporter.report_status(Query(data=False, active=True))
         reporter.report_status(Query(data=False, active=False))
-    lines = [json.loads(line) for line in (tmp_path / "progress.jsonl").open()]
+    lines = [json.loads(x) for x in (tmp_path / "progress.jsonl").read_text().splitlines()]
     before, after = {"sensor1": [0], "sensor2": [0]}, {"sensor1": [5], "sensor2": [0]}
     assert lines == [
         {"at": 8.5, "finished": before, "idle": False},
