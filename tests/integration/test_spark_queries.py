@@ -198,7 +198,7 @@ def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     bench.job.stop()
     assert "ended with exit code 0" in str(bench.job.failure())
     assert " ERROR " not in str(bench.job.failure())
-    assert not [process for process in processes if process.is_running()]
+    assert psutil.wait_procs(processes, timeout=20)[1] == []
     bench.check_answers()
 
 
