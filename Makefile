@@ -12,11 +12,8 @@ help: ## Show this list
 setup: ## Install exactly the locked packages into .venv (Python 3.11 or newer is all it needs)
 	@scripts/setup
 
-demo: setup ## Look at this machine, then start and stop the services
-	@$(PY) -m streamgauge doctor --no-start
-	@$(PY) -m streamgauge services up
-	@$(PY) -m streamgauge services status
-	@$(PY) -m streamgauge services down
+demo: setup ## Run ESPBench on Spark, all five queries, smallest sizes, on embedded services
+	@.venv/bin/python -m streamgauge run espbench --quick
 
 lint: setup
 	@$(PY) -m ruff check

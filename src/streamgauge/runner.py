@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge import machine, registry
@@ -19,7 +20,8 @@ from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.trial import Counts, TrialResult
+from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
@@ -63,6 +65,17 @@ def resume(
         folder.adopt()
         _go_on(folder, listen, services, clock)
     return folder
+
+
+def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> list[Counts]:
+    """Validate every trial of a run once more, from its kept records."""
+    found = []
+    with TemporaryDirectory(dir=runtime.data_dir()) as place, Session(Path(place)) as session:
+        for result in folder.trials():
+            tell(result.spec.number)
+            path = folder.trial_folder(result.spec.number)
+            found.append(validate_again(session.get(), path, result).counts)
+    return found
 
 
 def check_engine(name: str) -> None:

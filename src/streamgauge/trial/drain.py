@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -40,6 +41,7 @@ class Drainage:
         self._now_s = now_s
         self._answered: set[str | None] = set()
         self._tail: Tail | None = None
+        self._lock = threading.Lock()
         self._finished: Finished = {}
         self._idle = False
         self._moved_s = now_s()
@@ -60,14 +62,15 @@ class Drainage:
 
     def finished(self) -> Finished:
         """Return the next offset of each input partition, as the engine tells it."""
-        progress = self._job.progress() if isinstance(self._job, ReportsProgress) else None
-        if progress is not None:
-            finished, self._idle = progress.finished, progress.idle
-        else:
-            finished, self._idle = self._committed(), True
-        if finished != self._finished:
-            self._finished, self._moved_s = finished, self._now_s()
-        return self._finished
+        with self._lock:  # the sampler's thread asks as well
+            progress = self._job.progress() if isinstance(self._job, ReportsProgress) else None
+            if progress is not None:
+                finished, self._idle = progress.finished, progress.idle
+            else:
+                finished, self._idle = self._committed(), True
+            if finished != self._finished:
+                self._finished, self._moved_s = finished, self._now_s()
+            return self._finished
 
     def passed(self, markers: Sequence[Marker]) -> bool:
         """Tell whether every marker was answered, or passed by reported progress."""

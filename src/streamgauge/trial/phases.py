@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from streamgauge.errors import TrialFailed, TrialInvalid, UsageError
+from streamgauge.errors import TrialFailed, TrialInvalid, Unmeasured, UsageError
 from streamgauge.load.messages import Marker
 from streamgauge.load.process import Sender
 from streamgauge.measure.verdicts import Drain
@@ -33,8 +34,11 @@ from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import Watch
-from streamgauge.validation.records import KafkaRecords, keep
+from streamgauge.validation.records import KafkaRecords, Records
 from streamgauge.validation.validator import validate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CONSUME_LIMIT_S = 120.0
 SENDER_LIMIT_S = 120.0
@@ -69,6 +73,8 @@ class Trial:
         self.endpoints = self._endpoints()
         self.transport = KafkaTransport(bench.kafka.endpoint)
         self.watch = Watch(bench.services(), folder, bench.clock)
+        self._output_ends: tuple[int, ...] = ()
+        """Where the drain ended: what comes later is missing."""
 
     def run(self) -> TrialResult:
         """Go through all phases; what breaks off a trial becomes its status and cause."""
@@ -79,10 +85,21 @@ class Trial:
             self._break_off("failed", error.message)
         except TrialInvalid as error:
             self._break_off("invalid", error.message)
+        except OSError as error:  # a full disk, most likely
+            self._break_off("invalid", f"cannot record the trial: {error}")
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
-            self.transport.delete(self.endpoints)
+            self._clean_up()
         return record.result(self.outcome, self.query, answers=self.engine.answers)
+
+    def _clean_up(self) -> None:
+        """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
+        with self.transport:
+            if self.bench.kafka.failure() is None:
+                try:
+                    self.transport.delete(self.endpoints)
+                except Unmeasured as error:
+                    self.outcome.warnings.append(error.message)
 
     def _break_off(self, status: str, cause: str) -> None:
         self.outcome.status = "failed" if status == "failed" else "invalid"
@@ -214,6 +231,8 @@ class Trial:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:
             self.outcome.drain = Drain(True, 0)
+        if self.endpoints.output is not None:
+            self._output_ends = tuple(self.transport.log_end(self.endpoints.output))
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)
@@ -223,24 +242,8 @@ class Trial:
 
     def _validate(self) -> None:
         with self._phase("validate"):
-            tables = {}
-            if isinstance(self.workload, HasTables) and self.query.tables:
-                assert self.endpoints.postgres is not None
-                tables = dict(
-                    self.workload.record_tables(
-                        self.spec, self.endpoints.postgres, self.bench.cache
-                    )
-                )
-                record.write_tables(self.folder, tables)
-            kafka = self.endpoints.kafka
-            inputs = {
-                stream: KafkaRecords(kafka, topic)
-                for stream, topic in self.endpoints.inputs.items()
-            }
-            output = KafkaRecords(kafka, self.endpoints.output) if self.endpoints.output else None
-            if self.spec.keep:
-                for name, records in {**inputs, **({"out": output} if output else {})}.items():
-                    keep(records, self.folder / "records" / f"{name}.parquet")
+            tables = self._record_tables()
+            inputs, output = self._records()
             self.outcome.validation = validate(
                 self.bench.spark(),
                 self.query,
@@ -251,6 +254,25 @@ class Trial:
                 answers=self.engine.answers,
             )
             record.write_validation(self.folder, self.outcome.validation)
+
+    def _record_tables(self) -> Mapping[str, pa.Table]:
+        if not isinstance(self.workload, HasTables) or not self.query.tables:
+            return {}
+        assert self.endpoints.postgres is not None
+        tables = self.workload.record_tables(self.spec, self.endpoints.postgres, self.bench.cache)
+        record.write_tables(self.folder, tables)
+        return tables
+
+    def _records(self) -> tuple[dict[str, Records], Records | None]:
+        """Return the records to be validated, and keep them where that was asked for."""
+        kafka, topics = self.endpoints.kafka, self.endpoints.inputs
+        inputs: dict[str, Records] = {s: KafkaRecords(kafka, topics[s]) for s in topics}
+        output: Records | None = None
+        if self.endpoints.output is not None:
+            output = KafkaRecords(kafka, self.endpoints.output, self._output_ends)
+        if self.spec.keep:
+            record.keep_records(self.folder, inputs, output)
+        return inputs, output
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:

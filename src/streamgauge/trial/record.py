@@ -11,15 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamgauge.errors import UsageError
 from streamgauge.measure import behind, latency, statistics, trend, verdicts
 from streamgauge.measure.statistics import Floats
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
 from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from streamgauge.trial.bench import Outcome
+from streamgauge.validation.records import ParquetRecords, Records, keep
 
 if TYPE_CHECKING:
     from streamgauge.validation.validator import Validation
+
+OUTPUT = "out"
+_EXAMPLES = "examples.parquet"
 
 
 def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
@@ -63,11 +68,34 @@ def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
         pq.write_table(table, folder / "validation" / f"{name}.parquet", compression="zstd")
 
 
+def read_tables(folder: Path) -> dict[str, pa.Table]:
+    """Read back what `write_tables` kept."""
+    files = (folder / "validation").glob("*.parquet")
+    return {file.stem: pq.read_table(file) for file in files if file.name != _EXAMPLES}
+
+
+def keep_records(folder: Path, inputs: Mapping[str, Records], output: Records | None) -> None:
+    """Keep all records of the topics, so that the trial can be validated again."""
+    (folder / "records").mkdir(exist_ok=True)
+    for name, records in {**inputs, **({OUTPUT: output} if output else {})}.items():
+        keep(records, folder / "records" / f"{name}.parquet")
+
+
+def kept_records(folder: Path, query: Query) -> tuple[dict[str, Records], Records | None]:
+    """Open what `keep_records` kept."""
+    places = {name: folder / "records" / f"{name}.parquet" for name in (*query.streams, OUTPUT)}
+    for name in query.streams:
+        if not places[name].exists():
+            raise UsageError(f"the records of {folder} were not kept", "run it again with --keep")
+    inputs: dict[str, Records] = {name: ParquetRecords(places[name]) for name in query.streams}
+    return inputs, ParquetRecords(places[OUTPUT]) if query.output == "topic" else None
+
+
 def write_validation(folder: Path, validation: Validation) -> None:
     """Write every latency, and the first examples of each kind of error."""
     (folder / "validation").mkdir(exist_ok=True)
     pq.write_table(validation.latencies, folder / "latency.parquet", compression="zstd")
-    pq.write_table(validation.examples, folder / "validation" / "examples.parquet")
+    pq.write_table(validation.examples, folder / "validation" / _EXAMPLES)
 
 
 class _Facts:
@@ -147,8 +175,7 @@ class _Facts:
         assert validation is not None
         rates = {
             "rate.offered": spec.rate * self.streams,
-            "rate.appended": _count(validation.times["appended"], self.span)
-            / spec.duration_s,
+            "rate.appended": _count(validation.times["appended"], self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
         rows = _inside(self.outcome.timeline, self.span, "sent")

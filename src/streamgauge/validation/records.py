@@ -59,6 +59,8 @@ class KafkaRecords:
 
     endpoint: KafkaEndpoint
     topic: str
+    ends: tuple[int, ...] | None = None
+    """Next offset of each partition at which to stop; None for all that is there."""
     patience_s: float = 30.0
     """How long to wait when nothing arrives."""
 
@@ -66,7 +68,8 @@ class KafkaRecords:
         """Return the first and the next offset of each partition."""
         low = self._ask(OffsetSpec.earliest())
         high = self._ask(OffsetSpec.latest())
-        return [(low[p][0], high[p][0]) for p in sorted(low)]
+        ends = self.ends or [high[p][0] for p in sorted(high)]
+        return [(low[p][0], min(high[p][0], ends[p])) for p in sorted(low)]
 
     def newest_ms(self) -> int | None:
         """Return the greatest append time, None without records."""

@@ -4,7 +4,14 @@ import sys
 
 from streamgauge.probes.processes import RoleUsage, read_processes
 
-BURN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\ninput()"
+BURN = """
+import time
+print(flush=True)
+end = time.process_time() + 0.4
+while time.process_time() < end:
+    pass
+input()
+"""
 
 
 def test_we_are_among_the_processes() -> None:
@@ -15,7 +22,7 @@ def test_we_are_among_the_processes() -> None:
 
 def test_a_childs_work_counts_for_its_role_alone() -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", f"print(flush=True); {BURN!r}; exec({BURN!r})"],
+        [sys.executable, "-c", BURN],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -1,0 +1,28 @@
+"""Validate a trial once more, from the records that were kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.planning import load_engine, load_workload, trial_job
+from streamgauge.spec.trial import TrialResult
+from streamgauge.trial import record
+from streamgauge.validation.validator import Validation, validate
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Validation:
+    """Recompute the answers of a finished trial and compare its kept outputs with them.
+
+    Raises:
+        UsageError: The trial's records were not kept.
+    """
+    spec = result.spec
+    query = load_workload(spec.workload).queries[spec.query]
+    inputs, output = record.kept_records(folder, query)
+    tables = record.read_tables(folder)
+    answers = load_engine(spec.engine).answers
+    return validate(spark, query, inputs, output, tables, trial_job(spec), answers=answers)

@@ -1,0 +1,265 @@
+"""Whole runs with everything that can die or be interrupted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from streamgauge import machine, runner
+from streamgauge.measure.verdicts import exit_code
+from streamgauge.results.folder import RunFolder
+from streamgauge.services import embedded
+from streamgauge.services.service import RunningService
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.run import RunSpec
+from streamgauge.trial.watch import Clock
+from tests.integration.trials import PATIENT, make_spec
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+COMMAND = [sys.executable, "-m", "streamgauge"]
+SHORT = ["--quick", "--warmup", "1s", "--duration", "2s", "--rate", "500/s"]
+
+
+def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
+    trial = make_spec("q3")
+    fields: dict[str, Any] = {
+        "workload": "espbench",
+        "queries": queries,
+        "parameters": trial.parameters,
+        "engine": "reference",
+        "rates": (500.0,),
+        "duration_s": 2.0,
+        "warmup_s": 1.0,
+        "quick": True,
+        "load": PATIENT,
+    }
+    return RunSpec(**{**fields, **changes})
+
+
+def ours(part: str) -> list[psutil.Process]:
+    """Return our descendants with that in their command line."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if part in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
+
+
+ROLES = {
+    "broker": "kafka.Kafka",
+    "database": "bin/postgres",
+    "sender": "streamgauge.load.sender",
+    "engine": "streamgauge.engines.reference",
+}
+
+
+@dataclass
+class Killer:
+    """Kills, in each trial, what the plan says in the phase that the plan says."""
+
+    plan: list[tuple[str, str]]
+    done: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, event: "dict[str, Json] | Any") -> None:
+        number = int(event["trial"])
+        if number > len(self.plan):
+            return
+        role, phase = self.plan[number - 1]
+        if event.get("phase") == phase:
+            ours(ROLES[role])[0].send_signal(signal.SIGKILL)
+            self.done.append((role, phase))
+
+
+def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path) -> None:
+    plan = [(role, phase) for phase in ("warm-up", "measure", "drain") for role in ROLES]
+    killer = Killer(plan)
+    spec = short_run(repeats=len(plan) + 1)
+    services = [embedded("kafka"), embedded("postgres")]
+    folder = runner.start(spec, tmp_path, ["test"], killer, services)
+    results = folder.trials()
+    assert killer.done == plan
+    for (role, phase), result in zip(plan, results, strict=False):
+        assert result.status == ("failed" if role == "engine" else "invalid"), (role, phase)
+        assert result.cause is not None
+        assert f"{role} died" in result.cause, (role, phase)
+        assert "signal 9" in result.cause or "SIGKILL" in result.cause
+        assert result.correct.holds is None
+    assert results[-1].status == "done"
+    assert results[-1].correct.holds is True
+    assert exit_code(results) == 4
+    assert not ours("streamgauge")
+    assert not ours("java")
+    assert not ours("postgres")
+
+
+def test_a_clock_that_is_stepped_makes_the_trial_invalid(tmp_path: Path) -> None:
+    stepped = {"s": 0.0}
+
+    def step(event: Any) -> None:
+        if event.get("phase") == "measure":
+            stepped["s"] = 0.05
+
+    clock = Clock(realtime=lambda: time.time() + stepped["s"])
+    services = [embedded("kafka")]
+    folder = runner.start(short_run(), tmp_path, ["test"], step, services, clock)
+    (result,) = folder.trials()
+    assert result.status == "invalid"
+    assert "clock was stepped" in (result.cause or "")
+    assert folder.record().status == "invalid"
+
+
+@pytest.fixture
+def environment(services: dict[str, RunningService[Any]], tmp_path: Path) -> dict[str, str]:
+    """Let commands use the services of the tests, and a runs folder of their own."""
+    password = tmp_path / "password"
+    password.write_text(services["postgres"].endpoint.password)
+    postgres = services["postgres"].endpoint
+    return {
+        **os.environ,
+        "STREAMGAUGE_KAFKA": services["kafka"].endpoint.bootstrap,
+        "STREAMGAUGE_POSTGRES": (
+            f"postgresql://{postgres.user}@{postgres.host}:{postgres.port}/{postgres.database}"
+        ),
+        "STREAMGAUGE_POSTGRES_PASSWORD_FILE": str(password),
+        "STREAMGAUGE_RUNS_DIR": str(tmp_path / "runs"),
+    }
+
+
+def events(runs: Path) -> Iterator[dict[str, Any]]:
+    """Follow what the only run in a folder tells, from its beginning."""
+    seen = 0
+    while True:
+        files = list(runs.glob("*/live.jsonl"))
+        lines = files[0].read_text().splitlines() if files else []
+        for line in lines[seen:]:
+            yield json.loads(line)
+        seen = len(lines)
+
+
+@pytest.mark.parametrize(
+    "phase", ["prepare", "start", "consume", "warm-up", "measure", "drain", "validate"]
+)
+def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
+    environment: dict[str, str], tmp_path: Path, phase: str
+) -> None:
+    runs = tmp_path / "runs"
+    arguments = ["run", "espbench/q3", "-e", "reference", "--repeats", "2", *SHORT]
+    command = subprocess.Popen([*COMMAND, *arguments], env=environment, stderr=subprocess.PIPE)
+    next(event for event in events(runs) if event["trial"] == 2 and event.get("phase") == phase)
+    command.send_signal(signal.SIGINT)
+    _, stderr = command.communicate()
+    assert command.returncode == 130, stderr.decode()
+    (path,) = runs.iterdir()
+    folder = RunFolder(path)
+    assert folder.record().status == "interrupted"
+    assert [trial.spec.number for trial in folder.trials()] == [1]
+    assert not ours("streamgauge")
+    resumed = subprocess.run(
+        [*COMMAND, "run", "--resume", "@0", "--json"], env=environment, capture_output=True
+    )
+    assert resumed.returncode == 0, resumed.stderr.decode()
+    told = json.loads(resumed.stdout)
+    assert told["status"] == "done"
+    assert [trial["correct"] for trial in told["trials"]] == [True, True]
+
+
+def test_a_killed_run_leaves_no_process_and_reads_as_interrupted(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    del environment["STREAMGAUGE_KAFKA"]  # its own services must die with it
+    arguments = ["run", "espbench/q3", "-e", "reference", *SHORT]
+    command = subprocess.Popen([*COMMAND, *arguments], env=environment)
+    next(event for event in events(runs) if event.get("phase") == "measure")
+    children = psutil.Process(command.pid).children(recursive=True)
+    assert len(children) >= 3
+    command.kill()
+    command.wait()
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert not alive
+    (path,) = runs.iterdir()
+    assert RunFolder(path).record().status == "interrupted"
+
+
+def test_a_second_run_is_refused(environment: dict[str, str]) -> None:
+    with machine.exclusive("the test"):
+        done = subprocess.run(
+            [*COMMAND, "run", "espbench/q3", "-e", "reference", *SHORT],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 3
+    assert "another measurement is running: the test" in done.stderr
+
+
+def test_a_rate_beyond_the_sender_is_no_verdict_on_the_engine(
+    environment: dict[str, str],
+) -> None:
+    arguments = ["run", "espbench/q3", "-e", "noop", "--warmup", "1s", "--duration", "3s"]
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--rate", "20M/s", "-P", "ring=10000", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 4, done.stderr
+    (trial,) = json.loads(done.stdout)["trials"]
+    assert (trial["status"], trial["valid"], trial["correct"]) == ("invalid", False, None)
+    assert any("the driver sent" in reason for reason in trial["reasons"])
+
+
+def test_wrong_answers_end_with_exit_code_1_and_keep_shows_them_again(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = ["run", "espbench/q3", "-e", "reference", "-E", "fault=drop:3", "--keep"]
+    ran = subprocess.run([*COMMAND, *arguments, *SHORT, "--rate", "5k/s"], env=environment)
+    assert ran.returncode == 1
+    again = subprocess.run(
+        [*COMMAND, "validate", "@0", "--json"], env=environment, capture_output=True
+    )
+    assert again.returncode == 1
+    (counts,) = json.loads(again.stdout)["trials"]
+    assert counts["missing"] == 1
+    secret = (tmp_path / "password").read_text()
+    for file in (tmp_path / "runs").rglob("*"):
+        assert not file.is_file() or secret.encode() not in file.read_bytes()
+
+
+def test_a_missed_objective_ends_with_exit_code_1(environment: dict[str, str]) -> None:
+    arguments = ["run", "espbench/identity", "-e", "reference", *SHORT]
+    ran = subprocess.run(
+        [*COMMAND, *arguments, "--objective", "latency.p50<0.000001s"], env=environment
+    )
+    assert ran.returncode == 1
+
+
+def test_a_full_disk_while_recording_ends_the_trial_not_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file that cannot be written to stands in the way of the latencies of trial 1."""
+
+    def block(event: Any) -> None:
+        if event.get("phase") == "validate" and event["trial"] == 1:
+            (folder,) = tmp_path.glob("*/trials/001")
+            (folder / "latency.parquet").symlink_to("/dev/full")
+
+    spec = short_run(repeats=2)
+    run = runner.start(spec, tmp_path, ["test"], block, [embedded("kafka")])
+    first, second = run.trials()
+    assert first.status == "invalid"
+    assert "No space left on device" in (first.cause or "")
+    assert second.status == "done"

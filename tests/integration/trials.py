@@ -1,0 +1,53 @@
+"""Short trials on the services of the tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from streamgauge.planning import load_workload
+from streamgauge.services import runtime
+from streamgauge.services.service import RunningService
+from streamgauge.spec.trial import LoadSpec, TrialResult, TrialSpec
+from streamgauge.trial.bench import Bench
+from streamgauge.trial.phases import run_trial
+from streamgauge.validation.session import Session
+
+# A busy machine may delay a record; what these tests show does not depend on it.
+PATIENT = LoadSpec(max_lateness_s=30.0, min_sent=0.5)
+
+
+@contextmanager
+def make_bench(services: dict[str, RunningService[Any]], folder: Path) -> Iterator[Bench]:
+    with Session(folder) as session:
+        yield Bench(
+            kafka=services["kafka"],
+            postgres=services["postgres"],
+            spark=session.get,
+            cache=runtime.cache_dir() / "data",
+            topics="test",
+        )
+
+
+def make_spec(query: str, **changes: Any) -> TrialSpec:
+    workload = load_workload("espbench")
+    parameters = {**workload.quick, **changes.pop("parameters", {})}
+    fields: dict[str, Any] = {
+        "number": 1,
+        "workload": "espbench",
+        "query": query,
+        "parameters": workload.parameters(**parameters).model_dump(mode="json"),
+        "engine": "reference",
+        "rate": 5000.0,
+        "duration_s": 3.0,
+        "warmup_s": 1.0,
+        "quick": True,
+        "load": PATIENT,
+    }
+    return TrialSpec(**{**fields, **changes})
+
+
+def run(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult:
+    options = {key: str(value) for key, value in changes.pop("options", {}).items()}
+    spec = make_spec(query, engine_options=options, **changes)
+    return run_trial(spec, bench, folder / "001", lambda _: None)
