@@ -23,17 +23,6 @@ def bench(
         yield bench
 
 
-@pytest.mark.parametrize("query", ["q1", "q2", "q3", "q4", "q5", "identity"])
-@pytest.mark.parametrize("partitions", [1, 2])
-def test_right_answers_are_found_right(
-    bench: Bench, tmp_path: Path, query: str, partitions: int
-) -> None:
-    result = run(bench, tmp_path, query, partitions=partitions)
-    assert result.status == "done", result.cause
-    assert result.correct.holds is True, result.correct.reason
-    assert result.counts.expected > 2
-
-
 @pytest.mark.parametrize(
     ("query", "fault", "found"),
     [

@@ -1,0 +1,67 @@
+"""What every engine must do: written once, run for each."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from streamgauge.services.service import RunningService
+from streamgauge.spec.trial import TrialResult
+from streamgauge.trial.bench import Bench
+from streamgauge.trial.phases import run_trial
+from tests.integration.trials import make_bench, make_spec
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+ENGINES = ("reference", "spark")
+QUERIES = ("q1", "q2", "q3", "q4", "q5", "identity")
+PARTITIONS = {"reference": 1, "spark": 2}
+"""Both numbers are tried, not each with every engine: a trial takes its time."""
+
+
+@pytest.fixture(scope="module")
+def bench(
+    services: dict[str, RunningService[Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
+    with make_bench(services, tmp_path_factory.mktemp("conformance")) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_answer_is_right(bench: Bench, tmp_path: Path, engine: str, query: str) -> None:
+    spec = make_spec(query, engine=engine, rate=2000.0, partitions=PARTITIONS[engine])
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert result.valid.holds is True, result.valid.reason
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.expected >= 2
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "noop"])
+def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: str) -> None:
+    result = _run_and_kill(bench, tmp_path, engine)
+    assert result.status == "failed"
+    assert result.cause is not None
+    assert "the engine died" in result.cause
+    assert (result.correct.holds, result.kept_up.holds) == (None, None)
+
+
+def _run_and_kill(bench: Bench, tmp_path: Path, engine: str) -> TrialResult:
+    def kill(event: Any) -> None:
+        if event.get("phase") == "measure":
+            for child in psutil.Process().children(recursive=True):
+                if f"streamgauge.engines.{engine}" in " ".join(child.cmdline()):
+                    child.send_signal(signal.SIGKILL)
+
+    return run_trial(make_spec("q3", engine=engine), bench, tmp_path / "001", kill)
+
+
+def test_reading_and_dropping_is_no_answer(bench: Bench, tmp_path: Path) -> None:
+    result = run_trial(make_spec("q3", engine="noop"), bench, tmp_path / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is None
+    assert result.inputs > 10_000
