@@ -7,7 +7,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -40,6 +40,8 @@ class Sender:
     """A running sender; leaving the context stops it."""
 
     def __init__(self, child: process.Process) -> None:
+        self.check: Callable[[], None] = lambda: None
+        """Called while the sender is waited for; raises when there is nothing to wait for."""
         self._child = child
         self._hearing = threading.Lock()
         """A probe asks for ticks from a thread of its own."""
@@ -158,6 +160,7 @@ class Sender:
                 )
             if not self._hear(min(left_s, _PATIENCE_S)):
                 raise self._died()
+            self.check()
         self._answer = None
         return answer
 

@@ -56,7 +56,6 @@ class Outcome:
     job: JobSpec
     status: Status = "done"
     cause: str | None = None
-    died: str | None = None
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     phases: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)

@@ -12,7 +12,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.errors import TrialFailed, TrialInvalid, Unmeasured, UsageError
+from streamgauge.errors import (
+    StreamgaugeError,
+    TrialFailed,
+    TrialInvalid,
+    Unmeasured,
+    UsageError,
+)
 from streamgauge.load.messages import Marker
 from streamgauge.load.process import Sender
 from streamgauge.measure.verdicts import Drain
@@ -81,12 +87,10 @@ class Trial:
         try:
             self._measure()
             self._validate()
-        except TrialFailed as error:
-            self._break_off("failed", error.message)
-        except TrialInvalid as error:
-            self._break_off("invalid", error.message)
+        except StreamgaugeError as error:
+            self._break_off(error)
         except OSError as error:  # a full disk, most likely
-            self._break_off("invalid", f"cannot record the trial: {error}")
+            self._break_off(TrialInvalid(f"cannot record the trial: {error}"))
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
             self._clean_up()
@@ -101,9 +105,16 @@ class Trial:
                 except Unmeasured as error:
                     self.outcome.warnings.append(error.message)
 
-    def _break_off(self, status: str, cause: str) -> None:
-        self.outcome.status = "failed" if status == "failed" else "invalid"
-        self.outcome.cause = cause
+    def _break_off(self, error: StreamgaugeError) -> None:
+        """Name the cause: a service that died is to blame for what others say of it."""
+        for name, service in self.bench.services().items():
+            if failure := service.failure():
+                error = TrialInvalid(f"{name} died: {failure}")
+                break
+        if not isinstance(error, Unmeasured):
+            raise error
+        self.outcome.status = "failed" if isinstance(error, TrialFailed) else "invalid"
+        self.outcome.cause = error.message
 
     def _endpoints(self) -> Endpoints:
         # A repeated trial never meets the topics of its first try.
@@ -130,6 +141,7 @@ class Trial:
                 self.transport.create(self.endpoints)
                 sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
                 self.watch.sender = sender
+                sender.check = self.watch.check
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job

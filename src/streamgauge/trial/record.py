@@ -31,7 +31,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
     """Conclude: all metrics that the trial carries, and its three verdicts."""
     spec, validation = outcome.spec, outcome.validation
     facts = _Facts(outcome, query)
-    valid = verdicts.valid(spec.load, facts.driver())
+    valid = facts.valid()
     status = outcome.status
     if status == "done" and valid.holds is False:
         status = "invalid"
@@ -116,7 +116,18 @@ class _Facts:
         self.lag = _lag(outcome.timeline, self.span)
         self.lateness_s = _lateness(validation, self.span)
 
-    def driver(self) -> verdicts.Driver:
+    def valid(self) -> Verdict:
+        """Judge the driver; a trial that broke off is judged by its cause."""
+        cause = (self.outcome.cause or "").partition("\n")[0]
+        if self.outcome.status == "invalid":
+            return Verdict(holds=False, reason=cause)
+        if self.outcome.status == "failed":
+            return Verdict(
+                holds=None, reason="the trial broke off before the driver could be judged"
+            )
+        return verdicts.valid(self.outcome.spec.load, self._driver())
+
+    def _driver(self) -> verdicts.Driver:
         sender = self.outcome.sender
         p99 = statistics.summarize(self.lateness_s).get("p99")
         if p99 is None and len(self.lateness_s):
@@ -126,7 +137,6 @@ class _Facts:
             sent=sender.sent if sender else 0,
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
-            died=self.outcome.died,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:
