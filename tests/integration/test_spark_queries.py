@@ -266,10 +266,12 @@ def test_the_password_stays_out_of_files_and_arguments(
     root = psutil.Process(bench.job.processes()[0])
     for process in (root, *root.children(recursive=True)):
         assert not [word for word in process.cmdline() if database.password in word]
-    bench.job.kill()
     secret = database.password.encode()
     files = [path for path in bench.folder.rglob("*") if path.is_file()]
+    assert bench.folder / "job.json" in files
     assert [path for path in files if secret in path.read_bytes()] == []
+    bench.job.stop()
+    assert not (bench.folder / "scratch").exists()
 
 
 def test_a_query_that_fails_ends_the_job_with_the_reason(start: BenchMaker) -> None:
