@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ from streamgauge.errors import NotReady, TrialFailed
 from streamgauge.spec.addresses import POSTGRES_PASSWORD, parse_kafka
 from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
 from streamgauge.spec.endpoints import PostgresEndpoint
+
+SCRATCH = "scratch"
+"""Folder beside the job file for what an engine needs only while it runs."""
 
 
 class _Kafka(BaseModel):
@@ -137,7 +141,7 @@ def start_job(
     """Start an engine's process; the job file's path becomes its last argument.
 
     Writes `folder/job.json`; the process logs to `folder/logs/engine.log` and reports to
-    `folder/progress.jsonl`.
+    `folder/progress.jsonl`. What it puts into `folder/scratch` goes when the job ends.
     """
     path, progress = folder / "job.json", folder / "progress.jsonl"
     write(path, job, endpoints, resources, progress)
@@ -147,14 +151,15 @@ def start_job(
         env={**_secrets(endpoints), **(env or {})},
         affinity=resources.cpus,
     )
-    return ProcessJob(child, progress)
+    return ProcessJob(child, progress, folder / SCRATCH)
 
 
 class ProcessJob:
     """A running engine job that is one process, with whatever it starts."""
 
-    def __init__(self, child: process.Process, progress: Path) -> None:
+    def __init__(self, child: process.Process, progress: Path, scratch: Path) -> None:
         self._child = child
+        self._scratch = scratch
         self._progress = progress
         self._position = 0
         self._newest: Progress | None = None
@@ -181,10 +186,12 @@ class ProcessJob:
     def stop(self) -> None:
         """Stop with grace."""
         self._child.stop()
+        self._clean()
 
     def kill(self) -> None:
         """Stop at once."""
         self._child.kill()
+        self._clean()
 
     def __enter__(self) -> Self:
         return self
@@ -196,6 +203,10 @@ class ProcessJob:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+    def _clean(self) -> None:
+        # A process that was killed a moment ago may still hold on to something.
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _newest_line(self) -> bytes | None:
         """Read on to the end of the last complete line; the engine may be writing the next."""

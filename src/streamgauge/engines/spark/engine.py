@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from streamgauge import registry
-from streamgauge.engines.job import ProcessJob, start_job
+from streamgauge.engines.job import SCRATCH, ProcessJob, start_job
 from streamgauge.engines.spark.query import SparkQuery
 from streamgauge.engines.spark.settings import Size, resolve
 from streamgauge.errors import NotReady, unknown_name
@@ -58,10 +58,10 @@ class SparkEngine:
     def start(
         self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
     ) -> ProcessJob:
-        """Start the job's process; Spark's own files go to `folder/spark`."""
+        """Start the job's process; checkpoints and shuffle files are gone when it ends."""
         private = {
             "spark.jars": ",".join(str(path) for name in JARS for path in jars.ensure(name)),
-            "spark.local.dir": str(folder.absolute() / "spark" / "local"),
+            "spark.local.dir": str(folder.absolute() / SCRATCH / "local"),
         }
         return start_job(
             [sys.executable, "-m", "streamgauge.engines.spark.job"],

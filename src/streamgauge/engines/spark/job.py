@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
     with _session(job) as spark, jobs.ProgressWriter(progress) as writer:
         reporter = ProgressReporter(endpoints, writer)
         reporter.listen(spark)
-        query = start(spark, job, endpoints, checkpoint=path.parent / "spark" / "checkpoint")
+        query = start(spark, job, endpoints, checkpoint=path.parent / jobs.SCRATCH / "checkpoint")
         while query.isActive:
             reporter.report_status(query)
             time.sleep(POLL_S)

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType
 from pyspark.sql.types import ArrayType, DoubleType
 
 from streamgauge.engines.spark.query import (
@@ -85,7 +84,8 @@ def outliers(streams: Streams, context: QueryContext) -> DataFrame:
         .agg(F.collect_list("record").alias("records"))
         .where(F.size("records") == WINDOW_RECORDS)
     )
-    probabilities = F.arrow_udf(judge, ArrayType(DoubleType()), ArrowUDFType.SCALAR)
+    # PySpark takes the kind of function from its hints, and warns when told; its stubs want it.
+    probabilities = F.arrow_udf(judge, ArrayType(DoubleType()))  # type: ignore[call-overload]
     judged = full.select(
         F.explode(
             F.arrays_zip(
