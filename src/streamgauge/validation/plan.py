@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streamgauge.errors import TrialInvalid
 
-RANGE = 100_000
+RANGE = 50_000
 """Records in a range, about."""
 BUCKET = 50_000
 """Records whose keys fall into one bucket, about."""

@@ -88,6 +88,7 @@ def validate(
         TrialInvalid: The records cannot be read back.
     """
     began_s = clock()
+    pa.default_memory_pool().release_unused()  # what earlier trials left
     sources = dict(inputs)
     if output is not None and answers:
         sources[tasks.OUTPUT] = output
