@@ -56,6 +56,7 @@ def _decay(distances: Floats, target: float) -> Floats:
     twins = (distances == 0).sum(axis=1)
     log_beta[np.log(twins) >= target] = LOG_BETA[1]
     todo = np.flatnonzero(np.log(twins) < target)
+    step = high - low
     for _ in range(MAX_STEPS):
         excess, slope = _entropy(distances[todo], log_beta[todo], target)
         above = excess > 0
@@ -64,7 +65,9 @@ def _decay(distances: Floats, target: float) -> Floats:
         todo, excess, slope = _unfinished(todo, excess, slope)
         if not len(todo):
             break
-        log_beta[todo] = _next(log_beta[todo], excess, slope, low[todo], high[todo])
+        here = log_beta[todo]
+        log_beta[todo] = _next(here, excess, slope, low[todo], high[todo], step[todo])
+        step[todo] = np.abs(log_beta[todo] - here)
     return np.exp(log_beta)
 
 
@@ -87,9 +90,16 @@ def _unfinished(
     return todo[rest], excess[rest], slope[rest]
 
 
-def _next(log_beta: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats) -> Floats:
-    """Step as Newton says where that stays inside the bracket, else halve the bracket."""
+def _next(
+    log_beta: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats, last: Floats
+) -> Floats:
+    """Step as Newton says where that is inside the bracket and converges, else halve the bracket.
+
+    A step longer than half the last one is none that converges: on a curve with a knee, as that
+    of a point between a dense and a sparse cluster, Newton would leap to and fro for ever.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         newton = log_beta - excess / slope
+    converges = np.abs(newton - log_beta) <= last / 2
     inside = (newton > low) & (newton < high)
-    return np.where(inside, newton, (low + high) / 2)
+    return np.where(inside & converges, newton, (low + high) / 2)

@@ -67,3 +67,14 @@ def test_any_points_with_many_ties_agree_with_the_definition(
     points = np.array(pairs, dtype=np.float64)
     ours, definition = outlier_probabilities(points, 5), bisected(points, 5)
     assert ours == pytest.approx(definition, abs=1e-6)
+
+
+@pytest.mark.parametrize("first", [352_000, 943_000])
+def test_windows_on_which_plain_newton_leaps_to_and_fro(first: int) -> None:
+    """One point of each lies between a dense and a sparse cluster."""
+    from streamgauge.workloads.espbench import sensors
+
+    rows = sensors.table(1_000_000, workplace=1, seed=1)
+    columns = (rows.mf01[first : first + 500], rows.mf02[first : first + 500])
+    points = np.column_stack(columns).astype(np.float64)
+    assert outlier_probabilities(points, 30) == pytest.approx(bisected(points, 30), abs=1e-9)
