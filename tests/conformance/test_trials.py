@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
-from tests.integration.trials import make_bench, make_spec
+from tests.integration.trials import make_bench, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -53,9 +52,8 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: s
 def _run_and_kill(bench: Bench, tmp_path: Path, engine: str) -> TrialResult:
     def kill(event: Any) -> None:
         if event.get("phase") == "measure":
-            for child in psutil.Process().children(recursive=True):
-                if f"streamgauge.engines.{engine}" in " ".join(child.cmdline()):
-                    child.send_signal(signal.SIGKILL)
+            for process in ours(f"-m streamgauge.engines.{engine}"):
+                process.send_signal(signal.SIGKILL)
 
     return run_trial(make_spec("q3", engine=engine), bench, tmp_path / "001", kill)
 

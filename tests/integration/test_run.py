@@ -22,7 +22,7 @@ from streamgauge.services.service import RunningService
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec
 from streamgauge.trial.watch import Clock
-from tests.integration.trials import PATIENT, make_spec
+from tests.integration.trials import PATIENT, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -44,18 +44,6 @@ def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
         "load": PATIENT,
     }
     return RunSpec(**{**fields, **changes})
-
-
-def ours(part: str) -> list[psutil.Process]:
-    """Return our descendants with that in their command line."""
-    found = []
-    for child in psutil.Process().children(recursive=True):
-        try:
-            if part in " ".join(child.cmdline()):
-                found.append(child)
-        except psutil.Error:
-            continue
-    return found
 
 
 ROLES = {

@@ -169,23 +169,7 @@ def lines(count: int, workplace: int = 1) -> list[bytes]:
     return sensors.lines(count, workplace, seed=5)
 
 
-def test_q1_puts_out_each_second_once_with_two_partitions(start: BenchMaker) -> None:
-    bench = start("q1", partitions=2)
-    for number in range(12):
-        bench.send("sensor1", lines(100), first=number * 100)
-        time.sleep(0.25)  # windows are of the broker's time, which nobody can set
-    bench.wait("the end of the input", bench.drained)
-    bench.check_answers()
-
-
-def test_q2_judges_full_windows_of_each_partition(start: BenchMaker) -> None:
-    bench = start("q2", partitions=2)
-    bench.send("sensor1", lines(3_300))
-    bench.wait("the end of the input", bench.drained)
-    bench.check_answers()
-
-
-@pytest.mark.parametrize("mode", ["realtime", "microbatch", "continuous"])
+@pytest.mark.parametrize("mode", ["microbatch", "continuous"])
 def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     start: BenchMaker, mode: str
 ) -> None:
@@ -200,36 +184,6 @@ def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     assert " ERROR " not in str(bench.job.failure())
     assert psutil.wait_procs(processes, timeout=20)[1] == []
     bench.check_answers()
-
-
-def test_q4_sees_a_downtime_that_is_written_while_it_runs(
-    start: BenchMaker, database: PostgresEndpoint
-) -> None:
-    bench = start("q4", database)
-    bench.send("sensor1", [sensors.marker()])
-    bench.send("sensor2", [sensors.marker(3)])
-    bench.wait("the answers to the first markers", lambda: bench.outputs() == 2)
-    with psycopg.connect(**database.connection(), autocommit=True) as connection:
-        connection.execute(
-            "UPDATE \"a test\".workplace SET wp_downtime_start = now() + interval '1 ms',"
-            " wp_downtime_end = now() + interval '1 hour' WHERE wp_id = 3"
-        )
-    bench.wait("a checkpoint", lambda: checkpoints(bench) >= 2)
-    bench.send("sensor2", [sensors.marker(3)] * 5, first=1)
-    bench.send("sensor1", [sensors.marker()] * 5, first=1)
-    bench.wait("the answers to the last markers", lambda: bench.outputs() >= 7)
-    bench.job.stop()
-    with psycopg.connect(**database.connection()) as connection:
-        rows = connection.execute('SELECT * FROM "a test".workplace').fetchall()
-    names = ("wp_id", "wp_downtime_start", "wp_downtime_end")
-    columns = {name: [row[n] for row in rows] for n, name in enumerate(names)}
-    bench.check_answers({"workplace": pa.table(columns)})
-
-
-def checkpoints(bench: Bench) -> int:
-    """Count the checkpoints; real-time mode reports at each."""
-    text = (bench.folder / "progress.jsonl").read_text()
-    return sum('"event"' in line for line in text.splitlines())
 
 
 def test_q5_sets_each_time_once_even_when_records_come_again(

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from streamgauge.planning import load_workload
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService
@@ -40,7 +42,8 @@ def make_spec(query: str, **changes: Any) -> TrialSpec:
         "engine": "reference",
         "rate": 5000.0,
         "duration_s": 3.0,
-        "warmup_s": 1.0,
+        "warmup_s": 0.5,
+        "tail_s": 0.5,
         "quick": True,
         "load": PATIENT,
     }
@@ -51,3 +54,15 @@ def run(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult:
     options = {key: str(value) for key, value in changes.pop("options", {}).items()}
     spec = make_spec(query, engine_options=options, **changes)
     return run_trial(spec, bench, folder / "001", lambda _: None)
+
+
+def ours(part: str) -> list[psutil.Process]:
+    """Return our descendants with that in their command line."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if part in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
