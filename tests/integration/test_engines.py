@@ -1,5 +1,6 @@
 """Our own engines as processes, with a real broker and a real database."""
 
+import shlex
 import sys
 import time
 import uuid
@@ -184,7 +185,7 @@ def test_reference_hangs_on_demand_and_still_stops(bench: Bench) -> None:
 
 
 def test_the_example_of_the_documentation_answers_q3(bench: Bench) -> None:
-    command = f"{sys.executable} '{EXAMPLE}'"
+    command = shlex.join([sys.executable, str(EXAMPLE)])
     with bench.start("command", "q3", command=command) as job:
         bench.send("sensor1", sensor_lines(100))
         found = sorted(int(output.value.split(b";")[0]) for output in bench.outputs(20))

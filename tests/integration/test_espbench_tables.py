@@ -1,6 +1,5 @@
 """The business tables through a real Spark and a real PostgreSQL, for one warehouse."""
 
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 from streamgauge.errors import NotReady, TrialInvalid, UsageError
 from streamgauge.services.postgres import EmbeddedPostgres
 from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.validation.session import Session
 from streamgauge.workloads.espbench import tables
 from streamgauge.workloads.espbench.rows import Part
 from streamgauge.workloads.espbench.schema import TABLES
@@ -25,14 +25,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-        session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-        yield session
-        session.stop()
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with Session(tmp_path_factory.mktemp("spark")) as session:
+        yield session.get()
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,8 @@ class Killer:
     """Kills, in each trial, what the plan says in the phase that the plan says."""
 
     plan: list[tuple[str, str]]
+    spared: set[int]
+    """Processes that belong to other tests."""
     done: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(self, event: "dict[str, Json] | Any") -> None:
@@ -67,13 +69,15 @@ class Killer:
             return
         role, phase = self.plan[number - 1]
         if event.get("phase") == phase:
-            ours(ROLES[role])[0].send_signal(signal.SIGKILL)
+            victim, *_ = (p for p in ours(ROLES[role]) if p.pid not in self.spared)
+            victim.send_signal(signal.SIGKILL)
             self.done.append((role, phase))
 
 
 def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path) -> None:
     plan = [(role, phase) for phase in ("warm-up", "measure", "drain") for role in ROLES]
-    killer = Killer(plan)
+    before = {process.pid for process in ours("")}
+    killer = Killer(plan, before)
     spec = short_run(repeats=len(plan) + 1)
     services = [embedded("kafka"), embedded("postgres")]
     folder = runner.start(spec, tmp_path, ["test"], killer, services)
@@ -88,9 +92,7 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
     assert results[-1].status == "done"
     assert results[-1].correct.holds is True
     assert exit_code(results) == 4
-    assert not ours("streamgauge")
-    assert not ours("java")
-    assert not ours("postgres")
+    assert {process.pid for process in ours("")} <= before
 
 
 def test_a_clock_that_is_stepped_makes_the_trial_invalid(tmp_path: Path) -> None:
@@ -244,9 +246,7 @@ def test_wrong_answers_end_with_exit_code_1_and_keep_shows_them_again(
 
 def test_a_missed_objective_ends_with_exit_code_1(environment: dict[str, str]) -> None:
     arguments = ["run", "espbench/identity", "-e", "reference", *SHORT]
-    ran = subprocess.run(
-        [*COMMAND, *arguments, "--objective", "latency.p50<0.000001s"], env=environment
-    )
+    ran = subprocess.run([*COMMAND, *arguments, "--objective", "latency.p50<0s"], env=environment)
     assert ran.returncode == 1
 
 

@@ -111,7 +111,7 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
     transport: KafkaTransport, tmp_path: Path
 ) -> None:
     load = LoadSpec(buffer=4096, batch=1024, linger_s=0.5)
-    spec = make_spec(query="q3", rate=20_000.0, partitions=1, warmup_s=0.0, load=load)
+    spec = make_spec(query="q3", rate=200_000.0, partitions=1, warmup_s=0.0, load=load)
     endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
     with Sender.start(spec, endpoints, tmp_path) as sender:
