@@ -120,7 +120,7 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
         summary = sender.finish()
     assert summary.due == spec.records
     assert summary.sent < summary.due
-    assert summary.backpressure_s > 1
+    assert summary.backpressure_s > 0
     assert summary.acknowledged == summary.sent
     assert transport.log_end(endpoints.inputs["sensor1"]) == [summary.sent]
 
