@@ -1,13 +1,19 @@
 """Real services, started once for all tests that do not spoil them."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from streamgauge.services import NAMES, embedded
 from streamgauge.services.service import RunningService, all_up
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+# Machines are shared and noisy: no example is timed, and what CI checks does not change by chance.
+settings.register_profile("unhurried", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")
