@@ -110,14 +110,14 @@ _DECLARED = (
     Metric("rate.emitted", "1/s", "none", "Outputs that the engine emitted, per second."),
     Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
-    Metric("disk.<role>", "B/s", "lower", "Bytes the <role> read and wrote per second, mean."),
+    Metric("disk.<role>", "B/s", "lower", "Bytes the <role> wrote to disk per second, mean."),
     Metric(
         "network.<interface>",
         "B/s",
         "none",
         "Bytes per second through the network interface <interface>, both ways, mean.",
     ),
-    Metric("load.1m", "1", "none", "The system's load average over one minute, largest."),
+    Metric("load.1m", "1", "none", "The system's load average over one minute, mean."),
     Metric("validation.seconds", "s", "none", "How long the checking of the answers took."),
 )
 

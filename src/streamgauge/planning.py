@@ -19,7 +19,7 @@ from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import public_postgres
-from streamgauge.spec.contracts import Engine, JobSpec, Workload
+from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.units import parse_duration, parse_rate, parse_size
@@ -70,6 +70,12 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         cores=spec.cores,
     )
     return load_engine(spec.engine).resolve(job)
+
+
+def load_experiment(spec: RunSpec) -> Experiment:
+    """Return the run's experiment."""
+    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    return build(spec)
 
 
 def load_workload(name: str) -> Workload:
@@ -175,8 +181,7 @@ def _check(spec: RunSpec) -> None:
         parse_objective(objective)
     registry.load("transports", spec.transport)
     load_workload(spec.workload).check(cast(Any, spec.parameters))
-    build = cast(Any, registry.load("experiments", spec.experiment))
-    for trial in build(spec).trials:
+    for trial in load_experiment(spec).plan():
         trial_job(trial)
 
 

@@ -294,8 +294,22 @@ def _marked() -> Iterator[tuple[Seen, str]]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (seen := Seen.of(int(entry.name))):
             marker = seen.marker
-            if marker is not None:
+            if marker is not None and _is_here(seen.pid):
                 yield seen, marker
+
+
+def _is_here(pid: int) -> bool:
+    """Tell whether a process sees the processes and files that we see.
+
+    Seen from outside its container, the owner of a living process looks gone.
+    """
+    try:
+        return all(
+            Path(f"/proc/{pid}/ns/{kind}").readlink() == Path(f"/proc/self/ns/{kind}").readlink()
+            for kind in ("pid", "mnt")
+        )
+    except OSError:
+        return False
 
 
 def _marker(detached: Path | None) -> str:

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from streamgauge import machine, registry
+from streamgauge import machine
 from streamgauge.errors import NotReady
-from streamgauge.planning import load_engine, load_workload
+from streamgauge.planning import load_engine, load_experiment, load_workload
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
-from streamgauge.spec.contracts import Experiment
+from streamgauge.spec.contracts import Experiment, Fetches
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Counts, TrialResult
 from streamgauge.trial.again import validate_again
@@ -45,7 +45,7 @@ def start(
     clock: Clock | None = None,
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
-    check_engine(spec.engine)
+    prepare_engine(spec.engine, listen)
     check_space(spec, runs)
     with machine.exclusive(" ".join(command)):
         folder = RunFolder.create(runs, spec, list(command), machine.describe())
@@ -60,32 +60,37 @@ def resume(
     clock: Clock | None = None,
 ) -> RunFolder:
     """Go on with a run that was interrupted; finished trials are kept."""
-    check_engine(folder.record().spec.engine)
+    prepare_engine(folder.record().spec.engine, listen)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
         _go_on(folder, listen, services, clock)
     return folder
 
 
-def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> list[Counts]:
-    """Validate every trial of a run once more, from its kept records."""
-    found = []
+def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Counts]:
+    """Validate every finished trial of a run once more, from its kept records."""
+    done = [result for result in folder.trials() if result.status == "done"]
+    found = {}
     with TemporaryDirectory(dir=runtime.data_dir()) as place, Session(Path(place)) as session:
-        for result in folder.trials():
-            tell(result.spec.number)
-            path = folder.trial_folder(result.spec.number)
-            found.append(validate_again(session.get(), path, result).counts)
+        for result in done:
+            number = result.spec.number
+            tell(number)
+            again = validate_again(session.get(), folder.trial_folder(number), result)
+            found[number] = again.counts
     return found
 
 
-def check_engine(name: str) -> None:
-    """Refuse to start when the engine lacks something."""
-    problems = load_engine(name).check()
+def prepare_engine(name: str, listen: Announce) -> None:
+    """Let the engine fetch what it needs; refuse to start when it lacks something."""
+    engine = load_engine(name)
+    problems = engine.check()
     if problems:
         raise NotReady(
             f"engine {name} is not ready: {'; '.join(problem.what for problem in problems)}",
             "; ".join(problem.remedy for problem in problems),
         )
+    if isinstance(engine, Fetches):
+        engine.fetch(lambda text: listen({"note": text}))
 
 
 def check_space(spec: RunSpec, runs: Path) -> None:
@@ -109,7 +114,7 @@ def _go_on(
 ) -> None:
     """Run the trials that are still to be run; whatever happens, run.json tells the state."""
     record = folder.record()
-    experiment = _experiment(record.spec)
+    experiment = load_experiment(record.spec)
     status: RunStatus = "interrupted"
     try:
         with ExitStack() as stack:
@@ -125,6 +130,10 @@ def _go_on(
                 write_csv(folder.path / "results.csv", folder.trials())
                 announce({"trial": trial.number, "status": result.status})
         status = _status(folder.trials())
+    except OSError as error:
+        raise NotReady(
+            f"cannot write to {folder.path}: {error}", "make room on the disk"
+        ) from error
     finally:
         _conclude(folder, record, experiment, status)
 
@@ -138,11 +147,6 @@ def _conclude(
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )
-
-
-def _experiment(spec: RunSpec) -> Experiment:
-    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
-    return build(spec)
 
 
 def _status(results: Sequence[TrialResult]) -> RunStatus:
@@ -184,7 +188,7 @@ class ServiceSet:
         )
 
     def _is_down(self, name: str) -> bool:
-        return name not in self._running or self._running[name].failure() is not None
+        return name not in self._running or self._running[name].lost() is not None
 
     def _start(self, names: Sequence[str]) -> None:
         """Start all of them, then wait for each: they get ready at the same time."""

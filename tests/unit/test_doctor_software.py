@@ -62,5 +62,7 @@ def test_a_service_that_does_not_start_is_missing_with_its_reason():
 
 
 def test_leftovers_are_named():
-    assert services.leftovers(lambda: []).value == "none"
-    assert services.leftovers(lambda: ["kafka-12ab"]).value == "removed: kafka-12ab"
+    assert services.leftovers([]).value == "none"
+    assert services.leftovers(["kafka-12ab"]).state == "warn"
+    assert services.removed_leftovers([]).value == "none"
+    assert services.removed_leftovers(["kafka-12ab"]).value == "removed: kafka-12ab"

@@ -69,6 +69,8 @@ def test_parameters_are_parsed() -> None:
         ({"cores": 10_000}, "this machine has"),
         ({"parameters": {"warehouse": "3"}}, "warehouse"),
         ({"parameters": {"warehouses": "many"}}, "warehouses"),
+        ({"parameters": {"workplaces": "1,999"}}, "no workplace 999"),
+        ({"load": {"buffer": "1kB", "batch": "64KiB"}}, "buffer"),
         ({"load": {"ack": "1"}}, "ack"),
         ({"load": {"acks": "1"}}, "idempotence"),
         ({"load": {"acks": "2"}}, "acks"),
@@ -126,7 +128,7 @@ def test_the_best_mode_is_the_default() -> None:
     from streamgauge.experiments.fixed_rate import FixedRate
 
     spec = plan("espbench/q1,q3", engine="spark")
-    modes = [trial_job(trial).mode for trial in FixedRate(spec).trials]
+    modes = [trial_job(trial).mode for trial in FixedRate(spec).plan()]
     assert modes == ["microbatch", "realtime"]
 
 

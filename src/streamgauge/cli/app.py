@@ -16,7 +16,7 @@ Examples:
   streamgauge services up kafka     a broker to develop against
 
 \b
-Each option has an environment twin: STREAMGAUGE_JSON=1 is --json.
+Options have environment twins: STREAMGAUGE_JSON=1 is --json.
 Results go to stdout, progress to stderr. Exit codes: 0 done; 1 wrong answers, not kept
 up, or an objective missed; 2 usage; 3 environment not ready; 4 trial failed or
 measurement invalid; 70 our bug; 130 interrupted."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -106,23 +105,9 @@ def _services() -> list[Item]:
 
 
 def _presets() -> list[Item]:
-    folder = resources.files("streamgauge") / "presets"
-    if not folder.is_dir():
-        return []
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda f: f.name
-    )
-    return [
-        Item(file.name.removesuffix(".yaml"), "ok", _preset_title(file.read_text("utf-8")))
-        for file in files
-    ]
+    from streamgauge.planning import preset_names, read_preset
 
-
-def _preset_title(text: str) -> str:
-    import yaml
-
-    loaded = yaml.safe_load(text)
-    return str(loaded.get("title", "")) if isinstance(loaded, dict) else ""
+    return [Item(name, "ok", str(read_preset(name).get("title", ""))) for name in preset_names()]
 
 
 _SOURCES: Mapping[str, Callable[[], list[Item]]] = {

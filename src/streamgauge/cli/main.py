@@ -21,8 +21,9 @@ _USAGE_EXIT_CODE = 2
 
 def main() -> NoReturn:
     """Be the `streamgauge` command."""
-    # A service manager's SIGTERM gets the same orderly end as Ctrl-C.
+    # A service manager's SIGTERM and a closed terminal get the same orderly end as Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
     _write_any_text()
     code = execute(sys.argv[1:])
     _flush()

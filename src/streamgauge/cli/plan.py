@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.experiments.fixed_rate import FixedRate
-    from streamgauge.planning import trial_job
+    from streamgauge.planning import load_experiment, trial_job
 
-    trials = FixedRate(spec).trials
+    trials = load_experiment(spec).plan()
     if as_json:
         print_json({"spec": spec.model_dump(mode="json"), "trials": len(trials)})
         return

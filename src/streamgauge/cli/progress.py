@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.status import Status
 
+from streamgauge.planning import load_experiment
 from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Progress:
 
     def __init__(self, spec: RunSpec, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._trials = len(spec.rates) * len(spec.queries) * spec.repeats
+        self._trials = len(load_experiment(spec).plan())
         self._status: Status | None = None
         self._title = ""
         self._phase = ""
@@ -34,6 +35,8 @@ class Progress:
             rate = format_rate(_number(event["rate"]))
             self._title = f"[{number}/{self._trials}] {query} at {rate}"
             self._sent = None
+        if "note" in event:
+            self.note(str(event["note"]))
         if "phase" in event:
             self._phase = str(event["phase"])
             self._line(f"{self._title}: {self._phase}")
@@ -41,6 +44,10 @@ class Progress:
             self._console.print(f"{self._title}: {event['status']}")
         elif "sent" in event and self._status is not None:
             self._status.update(f"{self._title}: {self._phase}{self._figures(event)}")
+
+    def note(self, text: str) -> None:
+        """Tell what is fetched or started."""
+        self._line(text)
 
     def _line(self, text: str) -> None:
         if self._status is not None:
@@ -62,10 +69,8 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            self._status = self._console.status("starting services")
+            self._status = self._console.status("preparing")
             self._status.start()
-        else:
-            self._console.print("starting services")
         return self
 
     def __exit__(

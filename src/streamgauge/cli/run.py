@@ -197,6 +197,7 @@ def run(
         "postgres": postgres,
     }
     if resume is not None:
+        _refuse_with_resume(target, _asked(context, given))
         return _finish(_resume(resume, runs_dir), as_json=as_json)
     spec = _plan(context, target, given)
     if dry_run:
@@ -224,6 +225,18 @@ def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
     return asked
 
 
+def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
+    from streamgauge.errors import UsageError
+
+    typed = [name for name, each in asked.items() if each.origin == "option"]
+    surplus = [*([target] if target else []), *typed]
+    if surplus:
+        raise UsageError(
+            f"--resume takes everything from the run; leave out {', '.join(surplus)}",
+            "start a new run to change something",
+        )
+
+
 def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
     from streamgauge.errors import UsageError
 
@@ -233,7 +246,7 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise UsageError(f"{option} {text}: expected KEY=VALUE")
+            raise UsageError(f"{option} {text}: there is no value", f"Write {option} KEY=VALUE.")
         pairs[key] = value
     return pairs
 
@@ -242,6 +255,7 @@ def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
     from streamgauge.services import choose
+    from streamgauge.services.service import Options
 
     command = ["streamgauge", *sys.argv[1:]]
     with Progress(spec) as progress:
@@ -250,7 +264,7 @@ def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
             runs_dir,
             [shlex.quote(word) for word in command],
             progress.show,
-            choose(spec),
+            choose(spec, Options(progress=progress.note)),
         )
 
 
@@ -259,11 +273,13 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import Progress
     from streamgauge.results.folder import find
     from streamgauge.services import choose
+    from streamgauge.services.service import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
     with Progress(spec) as progress:
-        return runner.resume(folder, progress.show, choose(spec))
+        services = choose(spec, Options(progress=progress.note))
+        return runner.resume(folder, progress.show, services)
 
 
 def _show_plan(spec: RunSpec, *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`streamgauge show`, `runs`, `validate`: look at what is there."""
+"""`streamgauge show` and `runs`: look at what is there."""
 
 from __future__ import annotations
 

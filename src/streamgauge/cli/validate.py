@@ -33,9 +33,11 @@ def validate(
     with machine.exclusive(f"validate {folder.name}"):
         found = validate_run(folder, lambda number: progress(f"validating trial {number}"))
     if as_json:
-        print_json({"run": folder.name, "trials": [each.model_dump() for each in found]})
-    for number, counts in enumerate(found, start=1):
+        trials = [{"trial": number, **counts.model_dump()} for number, counts in found.items()]
+        print_json({"run": folder.name, "trials": trials})
+    for number, counts in found.items():
         if not as_json:
             told = ", ".join(f"{value:,} {name}" for name, value in counts.model_dump().items())
             print_line(f"trial {number:3}: {told}")
-    return int(any(counts.correct < max(counts.expected, counts.outputs) for counts in found))
+    right = (each.correct == each.expected == each.outputs for each in found.values())
+    return 0 if all(right) else 1

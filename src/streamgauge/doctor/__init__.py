@@ -23,7 +23,10 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         progress: Is told what is going on.
     """
     findings = system_findings(folder)
-    findings.append(services.leftovers(detached.remove_leftovers))
+    if start:
+        findings.append(services.removed_leftovers(detached.remove_leftovers()))
+    else:
+        findings.append(services.leftovers(detached.leftovers()))
     findings.append(software.java())
     if not start:
         return findings + [software.jars_of(component) for component in software.COMPONENTS]

@@ -23,9 +23,13 @@ def startable(service: Service[Any], clock: Callable[[], float] = time.monotonic
     return Finding(service.name, "ok", f"ready in {format_duration(ready_s)}, stopped again")
 
 
-def leftovers(remove: Callable[[], Sequence[str]]) -> Finding:
-    """Remove what owners that are gone left behind; nothing else is touched."""
-    removed = remove()
-    if not removed:
+def leftovers(found: Sequence[str]) -> Finding:
+    """Tell what owners that are gone left behind."""
+    if not found:
         return Finding("leftovers", "ok", "none")
-    return Finding("leftovers", "ok", f"removed: {', '.join(removed)}")
+    return Finding("leftovers", "warn", ", ".join(found), "Remove them: streamgauge services down.")
+
+
+def removed_leftovers(removed: Sequence[str]) -> Finding:
+    """Tell what was removed of what owners that are gone left behind."""
+    return Finding("leftovers", "ok", f"removed: {', '.join(removed)}" if removed else "none")

@@ -18,20 +18,25 @@ class FixedRate:
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
 
     def __init__(self, run: RunSpec) -> None:
-        self.trials = _trials(run)
+        self._trials = _trials(run)
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return all trials in their order."""
+        return self._trials
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the first trial that has no result yet."""
         done = {result.spec.number for result in history}
-        return next((trial for trial in self.trials if trial.number not in done), None)
+        return next((trial for trial in self._trials if trial.number not in done), None)
 
     def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
-        """Count the trials by what came of them."""
+        """Count the trials by what came of them; an invalid one says nothing of the engine."""
+        valid = [result for result in history if result.valid.holds is True]
         return {
-            "trials": len(self.trials),
+            "trials": len(self._trials),
             "done": sum(result.status == "done" for result in history),
-            "correct": sum(result.correct.holds is True for result in history),
-            "kept_up": sum(result.kept_up.holds is True for result in history),
+            "correct": sum(result.correct.holds is True for result in valid),
+            "kept_up": sum(result.kept_up.holds is True for result in valid),
         }
 
 

@@ -12,6 +12,8 @@ Setting = str | int | float | bool
 _MOST_MESSAGES = 10_000_000
 """The bytes of the buffer shall be the limit, not the number of records in it."""
 _SMALLEST_BUFFER = 1024
+GIVEN_UP_MS = 30_000
+"""After this long without an acknowledgement a record counts as lost."""
 
 
 def check_load(load: LoadSpec) -> None:
@@ -44,4 +46,5 @@ def producer_settings(load: LoadSpec, client: Mapping[str, Setting]) -> dict[str
         "queue.buffering.max.kbytes": load.buffer // 1024,
         "queue.buffering.max.messages": _MOST_MESSAGES,
         "compression.type": load.compression,
+        "message.timeout.ms": GIVEN_UP_MS,
     }

@@ -1,4 +1,4 @@
-"""The machine as a whole: load, stolen time, network and disk."""
+"""The machine as a whole: load, stolen time and network."""
 
 from __future__ import annotations
 

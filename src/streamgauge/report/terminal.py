@@ -22,7 +22,7 @@ def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
     parts: list[RenderableType] = [_headline(record), _table(results)]
-    parts += [_remark(text) for text in _remarks(results)]
+    parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
@@ -45,7 +45,9 @@ def runs_table(folders: Sequence[RunFolder]) -> Table:
 def _headline(record: RunRecord) -> Text:
     spec = record.spec
     line = Text(f"{spec.workload} on {spec.engine}", style="bold")
-    line.append(f" · {record.machine.get('cores')} cores, everything on one machine", style="dim")
+    line.append(f" · {record.machine.get('cores')} cores", style="dim")
+    if spec.kafka is None and spec.postgres is None:
+        line.append(", everything on one machine", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
     )
@@ -83,13 +85,15 @@ def _row(result: TrialResult) -> Iterable[RenderableType]:
     yield f"{cpu:.2f}" if cpu is not None else "–"
 
 
-def _remarks(results: Sequence[TrialResult]) -> list[tuple[TrialResult, str]]:
-    """Collect why verdicts are not true; of a trial that broke off, the cause says it all."""
+def _remarks(
+    results: Sequence[TrialResult], objectives: Sequence[str]
+) -> list[tuple[TrialResult, str]]:
+    """Collect what is not as it should be; that a quick run is one was said already."""
     return [
-        (result, str(reason))
+        (result, reason)
         for result in results
-        for reason in ([result.cause] if result.cause else reasons(result))
-        if not (result.spec.quick and "quick" in str(reason))
+        for reason in reasons(result, objectives)
+        if not (result.spec.quick and reason == result.kept_up.reason)
     ]
 
 

@@ -21,6 +21,7 @@ import psutil
 from pydantic import JsonValue, ValidationError
 
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.services.runtime import write_atomically
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
@@ -43,7 +44,7 @@ class RunRecord(Model):
     started: str
     spec: RunSpec
     command: list[str]
-    """The command that repeats the run."""
+    """The command that was typed."""
     machine: dict[str, JsonValue]
     owner: Owner
     status: RunStatus = "running"
@@ -176,19 +177,6 @@ def find(runs: Path, name: str) -> RunFolder:
 def all_runs(runs: Path) -> list[RunFolder]:
     """Return all runs in a folder."""
     return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]
-
-
-def write_atomically(file: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part."""
-    partial = file.with_name(f".{file.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _started(folder: RunFolder) -> tuple[str, str]:

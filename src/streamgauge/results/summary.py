@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from streamgauge.metrics import parse_objective
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult, Verdict
@@ -18,11 +19,15 @@ def summary(folder: RunFolder) -> dict[str, Json]:
         "status": record.status,
         "answer": _json(record.answer),
         "warnings": list(record.warnings),
-        "trials": [_trial(result, record.machine) for result in folder.trials()],
+        "trials": [
+            _trial(result, record.machine, record.spec.objectives) for result in folder.trials()
+        ],
     }
 
 
-def _trial(result: TrialResult, machine: Mapping[str, object]) -> dict[str, Json]:
+def _trial(
+    result: TrialResult, machine: Mapping[str, object], objectives: Sequence[str]
+) -> dict[str, Json]:
     spec = result.spec
     return {
         "workload": spec.workload,
@@ -35,7 +40,7 @@ def _trial(result: TrialResult, machine: Mapping[str, object]) -> dict[str, Json
         "valid": result.valid.holds,
         "correct": result.correct.holds,
         "kept_up": result.kept_up.holds,
-        "reasons": reasons(result),
+        "reasons": [*reasons(result, objectives)],
         "inputs": result.inputs,
         "counts": _json(result.counts.model_dump()),
         "metrics": _json(result.metrics),
@@ -43,11 +48,17 @@ def _trial(result: TrialResult, machine: Mapping[str, object]) -> dict[str, Json
     }
 
 
-def reasons(result: TrialResult) -> list[Json]:
-    """Tell why a verdict is not true, the cause first."""
+def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
+    """Tell why a verdict is not true and which objectives were missed; the cause says it all."""
+    if result.cause:
+        return [result.cause]
     verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
     told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
-    return [*([result.cause] if result.cause else []), *told]
+    for objective in map(parse_objective, objectives):
+        found = objective.check(result.metrics)
+        if not found.met:
+            told.append(f"missed {objective}: {found.reason}")
+    return told
 
 
 def _json(value: object) -> Json:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from streamgauge.errors import UsageError
+from streamgauge.errors import unknown_name
 
 if TYPE_CHECKING:
     from streamgauge.services.service import Embedded, Options, Service
@@ -34,9 +33,7 @@ def check_names(names: Iterable[str]) -> list[str]:
     wanted = list(dict.fromkeys(names)) or list(NAMES)
     for name in wanted:
         if name not in NAMES:
-            near = difflib.get_close_matches(name, NAMES, n=1)
-            hint = f"did you mean {near[0]}?" if near else None
-            raise UsageError(f"no service {name!r}; known: {', '.join(NAMES)}", hint)
+            raise unknown_name("service", name, NAMES)
     return wanted
 
 

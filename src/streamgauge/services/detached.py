@@ -39,11 +39,10 @@ def up(names: Iterable[str] = (), progress: Progress = silent) -> list[Status]:
         _remove_leftovers()
         options = Options(detached=True, progress=progress)
         begun = [embedded(name, options).begin(stack) for name in wanted if name not in running]
-        for wait in begun:
-            service = wait()
+        for service in [wait() for wait in begun]:  # all are ready: let them go
             assert service.process is not None
             service.process.release()
-        stack.pop_all()  # all are ready: let them go
+        stack.pop_all()
     return status(wanted)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Generic
@@ -25,26 +26,30 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
 
 
-class _Given(Generic[E]):
+class _Given(ABC, Generic[E]):
     """What given services share: being up means having been checked."""
 
     name: str
     endpoint: E
 
+    @abstractmethod
     def check(self) -> None:
         """Refuse a service that cannot be used for measuring."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def place(self) -> tuple[str, int]:
+        """Return host and port by which it can be asked whether it is still there."""
 
     def begin(self, stack: ExitStack) -> Callable[[], RunningService[E]]:  # noqa: ARG002
         """Check it; there is nothing to wait for or to stop."""
         self.check()
-        return lambda: RunningService(self.name, self.endpoint)
+        return lambda: RunningService(self.name, self.endpoint, place=self.place())
 
     @contextlib.contextmanager
     def up(self) -> Iterator[RunningService[E]]:
         """Check it, and use it as it is."""
-        self.check()
-        yield RunningService(self.name, self.endpoint)
+        with ExitStack() as stack:
+            yield self.begin(stack)()
 
 
 class GivenPostgres(_Given[PostgresEndpoint]):
@@ -54,6 +59,10 @@ class GivenPostgres(_Given[PostgresEndpoint]):
 
     def __init__(self, endpoint: PostgresEndpoint) -> None:
         self.endpoint = endpoint
+
+    def place(self) -> tuple[str, int]:
+        """Return host and port of the server."""
+        return self.endpoint.host, self.endpoint.port
 
     def check(self) -> None:
         """Connect, and see that our schema is there or may be created."""
@@ -97,6 +106,11 @@ class GivenKafka(_Given[KafkaEndpoint]):
     def __init__(self, endpoint: KafkaEndpoint, answer_within_s: float = ANSWER_WITHIN_S) -> None:
         self.endpoint = endpoint
         self._limit_s = answer_within_s
+
+    def place(self) -> tuple[str, int]:
+        """Return host and port of the first server that was named."""
+        host, _, port = self.endpoint.bootstrap.partition(",")[0].rpartition(":")
+        return host.strip("[]"), int(port)
 
     def check(self) -> None:
         """See that it answers, lets us create topics, and stamps records with its own time."""

@@ -100,12 +100,17 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
-    """Write a file so that readers see all of it or nothing."""
+    """Write a file so that readers see all of it or nothing, whatever happens meanwhile."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-    fresh.replace(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -165,8 +170,12 @@ class Instance:
     @staticmethod
     def orphans() -> list[Path]:
         """Return data folders whose instance is gone, as after a restart of the machine."""
-        notes = data_dir().glob("*/instance")
-        return [note.parent for note in notes if not Path(note.read_text("utf-8")).exists()]
+        orphans = []
+        for note in data_dir().glob("*/instance"):
+            with contextlib.suppress(FileNotFoundError):  # removed since we looked
+                if not Path(note.read_text("utf-8")).exists():
+                    orphans.append(note.parent)
+        return orphans
 
     @property
     def secret_file(self) -> Path:

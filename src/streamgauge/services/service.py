@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -20,6 +21,7 @@ E = TypeVar("E")
 Progress = Callable[[str], None]
 ATTEMPTS = 3
 READY_WITHIN_S = 60.0
+_ANSWERS_WITHIN_S = 2.0
 _PORT_TAKEN = ("Address already in use", "could not bind")
 
 
@@ -35,6 +37,8 @@ class RunningService(Generic[E]):
     endpoint: E
     process: Process | None = None
     """None for a given service, which is not ours to watch."""
+    place: tuple[str, int] | None = None
+    """Host and port of a given service."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the root of the service's process tree."""
@@ -45,6 +49,17 @@ class RunningService(Generic[E]):
         if self.process is None or self.process.alive:
             return None
         return self.process.failure()
+
+    def lost(self) -> str | None:
+        """Tell why the service cannot be used any more; a given one is asked, which takes time."""
+        if self.process is not None or self.place is None:
+            return self.failure()
+        try:
+            socket.create_connection(self.place, timeout=_ANSWERS_WITHIN_S).close()
+        except OSError as error:
+            host, port = self.place
+            return f"{host}:{port} does not answer: {error.strerror or error}"
+        return None
 
 
 class Service(Protocol[E]):

@@ -16,6 +16,7 @@ KAFKA_CONFIG = "STREAMGAUGE_KAFKA_CONFIG"
 POSTGRES = "STREAMGAUGE_POSTGRES"
 POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - the variable's name
 POSTGRES_PASSWORD_FILE = "STREAMGAUGE_POSTGRES_PASSWORD_FILE"  # noqa: S105
+_POSTGRES_PORT = 5432
 _POSTGRES_FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
 
 
@@ -55,7 +56,7 @@ def parse_postgres(
     password = unquote(within) if within else _password(environ)
     return PostgresEndpoint(
         host=url.hostname or "",
-        port=url.port or 5432,
+        port=url.port or _POSTGRES_PORT,
         database=unquote(url.path.strip("/")),
         user=unquote(user) if user else getpass.getuser(),
         password=password,
@@ -108,8 +109,11 @@ def _split(text: str) -> SplitResult:
 def _twin(url: SplitResult, environ: Mapping[str, str]) -> SplitResult:
     """Return the environment's address when it names the same database: it may know the user."""
     twin = urlsplit(environ.get(POSTGRES, ""))
-    same = (twin.hostname, twin.port, twin.path) == (url.hostname, url.port, url.path)
-    return twin if same else urlsplit("")
+    return twin if _place(twin) == _place(url) else urlsplit("")
+
+
+def _place(url: SplitResult) -> tuple[str | None, int, str]:
+    return url.hostname, url.port or _POSTGRES_PORT, url.path
 
 
 def _password(environ: Mapping[str, str]) -> str:

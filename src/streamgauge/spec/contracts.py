@@ -49,9 +49,6 @@ class Endpoints:
     postgres: PostgresEndpoint | None = None
 
 
-# ---- engines
-
-
 @dataclass(frozen=True)
 class Resources:
     """What the engine's processes may use of this machine."""
@@ -143,7 +140,12 @@ class Engine(Protocol):
         """Start the job; its job file, log and progress go to `folder`."""
 
 
-# ---- workloads
+@runtime_checkable
+class Fetches(Protocol):
+    """Ability of an engine: it fetches what it needs before its first run."""
+
+    def fetch(self, progress: Callable[[str], None]) -> None:
+        """Fetch what is not there yet; NotReady when that cannot be done."""
 
 
 @dataclass(frozen=True)
@@ -290,13 +292,13 @@ class HasTables(Workload, Protocol):
         """Tell whether every marker's row is there."""
 
 
-# ---- experiments
-
-
 class Experiment(Protocol):
     """A question asked of the system: pure functions of the trials so far."""
 
     name: ClassVar[str]
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return the trials that are known beforehand."""
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the next trial, None when the answer is known."""

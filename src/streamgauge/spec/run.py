@@ -52,9 +52,11 @@ class RunSpec(Model):
         return rates
 
     @model_validator(mode="after")
-    def _idempotence_needs_all_acks(self) -> RunSpec:
+    def _load_can_be_sent(self) -> RunSpec:
         if self.load.idempotence and self.load.acks != "all":
             raise ValueError(
                 f"acks={self.load.acks} excludes idempotence; add -L idempotence=false"
             )
+        if self.load.buffer < self.load.batch:
+            raise ValueError("the buffer cannot hold a batch; raise -L buffer or lower -L batch")
         return self

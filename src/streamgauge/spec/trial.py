@@ -120,4 +120,5 @@ class TrialResult(Model):
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}
-    environment: dict[str, JsonValue] = {}
+    sender: dict[str, JsonValue] = {}
+    """What the sender says of its load."""

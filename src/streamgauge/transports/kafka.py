@@ -155,6 +155,8 @@ class KafkaTransport:
             if error.args[0].code() in _NO_GROUP_YET:
                 return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
+        except TimeoutError as error:
+            raise TrialInvalid(f"no answer about the offsets of group {group}") from error
         return {
             (at.topic, at.partition): at.offset
             for at in found.topic_partitions or []
@@ -309,3 +311,5 @@ def _gone(future: Future[T], what: str, absent: int) -> None:
     except KafkaException as error:
         if error.args[0].code() != absent:
             raise TrialInvalid(f"{what}: {error.args[0].str()}") from error
+    except TimeoutError as error:
+        raise TrialInvalid(f"{what}: no answer within {_REQUEST_S:g} s") from error

@@ -106,7 +106,7 @@ class Drainage:
         if self._endpoints.output is None:
             return self._table_answered(markers)
         assert self._tail is not None, "follow() comes before the markers are sent"
-        while records := self._tail.read():
+        if records := self._tail.read():  # one look, so that a limit can pass between two
             keys = self._query.answers.outputs(_table(records))["key"]
             self._answered |= set(pc.unique(keys).to_pylist())
         return {str(marker.id) for marker in markers} <= self._answered

@@ -1,6 +1,6 @@
 """The phases of a trial, one after the other; this is where a trial acts.
 
-prepare → start → consume → warm-up → measure → drain → stop → validate → record
+prepare → start → consume → warm-up → measure → run on → drain → stop → validate
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from streamgauge import registry
 from streamgauge.errors import (
     StreamgaugeError,
     TrialFailed,
@@ -39,7 +40,8 @@ from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage
 from streamgauge.trial.probes import trial_probes
-from streamgauge.trial.watch import Watch
+from streamgauge.trial.watch import LimitPassed, Watch
+from streamgauge.units import format_duration
 from streamgauge.validation.records import KafkaRecords, Records
 from streamgauge.validation.validator import validate
 
@@ -50,6 +52,7 @@ CONSUME_LIMIT_S = 120.0
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
 """How much longer than planned a sender may take before the load is cut off."""
+_ACT_LATE_S = 1.0
 _LEAD_S = 0.5
 """Between the decision to begin and the first intended time."""
 
@@ -77,7 +80,8 @@ class Trial:
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.endpoints = self._endpoints()
-        self.transport = KafkaTransport(bench.kafka.endpoint)
+        transport = cast(type[KafkaTransport], registry.load("transports", spec.transport))
+        self.transport = transport(bench.kafka.endpoint)
         self.watch = Watch(bench.services(), folder, bench.clock)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
@@ -99,7 +103,7 @@ class Trial:
     def _clean_up(self) -> None:
         """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
         with self.transport:
-            if self.bench.kafka.failure() is None:
+            if self.bench.kafka.lost() is None:
                 try:
                     self.transport.delete(self.endpoints)
                 except Unmeasured as error:
@@ -108,7 +112,7 @@ class Trial:
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
         for name, service in self.bench.services().items():
-            if failure := service.failure():
+            if failure := service.lost():
                 error = TrialInvalid(f"{name} died: {failure}")
                 break
         if not isinstance(error, Unmeasured):
@@ -150,6 +154,7 @@ class Trial:
                 self.query, self.endpoints, self.transport, self._table_answered, job
             )
             sampler = Sampler(self._probes(job, sender, drainage))
+            stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
             stack.callback(drainage.close)
@@ -167,7 +172,6 @@ class Trial:
                 self.watch.job = None
                 job.stop()
                 sampler.stop()
-        sampler.write(self.folder / "timeline.parquet")
 
     def _probes(self, job: Job, sender: Sender, drainage: Drainage) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
@@ -193,7 +197,7 @@ class Trial:
             self.watch.wait_for(
                 lambda: drainage.passed(markers), CONSUME_LIMIT_S, "the engine does not consume"
             )
-        except TimeoutError as error:
+        except LimitPassed as error:
             raise TrialFailed(
                 f"{error}: no answer to the first markers and no progress past them",
                 f"see {self.folder / 'logs' / 'engine.log'}",
@@ -223,11 +227,18 @@ class Trial:
         while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:
             self.watch.check()
             while acts and acts[0].at_s <= now_s - start_ms / 1000:
-                acts.pop(0).do()
+                self._do(acts.pop(0), start_ms)
             if now_s - told_s >= 1:
                 told_s = now_s
                 self._tell(sampler)
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
+
+    def _do(self, act: Act, start_ms: int) -> None:
+        """Do what is due; the answers count on its being done in time."""
+        act.do()
+        late_s = self.bench.clock.realtime() - start_ms / 1000 - act.at_s
+        if late_s > _ACT_LATE_S:
+            raise TrialInvalid(f"{act.what}, but {format_duration(late_s)} late")
 
     def _acts(self, measured: Span) -> list[Act]:
         if not isinstance(self.workload, HasTables) or self.endpoints.postgres is None:
@@ -239,7 +250,7 @@ class Trial:
         limit_s = max(60.0, self.spec.duration_s / 2)
         try:
             self.watch.wait_for(lambda: drainage.drained(markers), limit_s, "not drained")
-        except TimeoutError:
+        except LimitPassed:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:
             self.outcome.drain = Drain(True, 0)

@@ -32,6 +32,9 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
     spec, validation = outcome.spec, outcome.validation
     facts = _Facts(outcome, query)
     valid = facts.valid()
+    kept_up = facts.kept_up(answers=answers)
+    if valid.holds is False:
+        kept_up = Verdict(holds=None, reason="an invalid trial says nothing about the engine")
     status = outcome.status
     if status == "done" and valid.holds is False:
         status = "invalid"
@@ -46,11 +49,11 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
             answers=answers,
             engine_died=outcome.status == "failed",
         ),
-        kept_up=facts.kept_up(answers=answers),
+        kept_up=kept_up,
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=outcome.warnings,
+        warnings=outcome.warnings + _lost(outcome),
         started=outcome.started,
         phases=outcome.phases,
         measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
@@ -58,7 +61,14 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         else None,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
+        sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
     )
+
+
+def _lost(outcome: Outcome) -> list[str]:
+    """Warn of records that the producer gave up: the answers do without them."""
+    lost = outcome.sender.errors if outcome.sender else 0
+    return [f"{lost:,} records never reached the broker"] if lost else []
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
@@ -134,7 +144,7 @@ class _Facts:
             p99 = float(self.lateness_s.max())
         return verdicts.Driver(
             due=sender.due if sender else 0,
-            sent=sender.sent if sender else 0,
+            sent=sender.acknowledged if sender else 0,
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
         )

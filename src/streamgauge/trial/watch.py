@@ -46,11 +46,22 @@ class Mortal(Protocol):
         """Tell why it ended, or None while it runs."""
 
 
+class Served(Mortal, Protocol):
+    """A service, which may be one that is not ours to watch."""
+
+    def lost(self) -> str | None:
+        """Tell why it cannot be used any more, or None; may take a moment."""
+
+
+class LimitPassed(Exception):
+    """What was waited for did not come in time."""
+
+
 class Watch:
     """Knows everything that must stay alive; every wait of a trial goes through it."""
 
     def __init__(
-        self, services: Mapping[str, Mortal], folder: Path, clock: Clock | None = None
+        self, services: Mapping[str, Served], folder: Path, clock: Clock | None = None
     ) -> None:
         self.services = services
         self.sender: Mortal | None = None
@@ -78,19 +89,19 @@ class Watch:
         self._check_disk()
 
     def wait_for(self, condition: Callable[[], bool], limit_s: float, what: str) -> None:
-        """Wait until the condition holds; TimeoutError says what did not come."""
+        """Wait until the condition holds; LimitPassed says what did not come."""
         end_s = self.clock.monotonic() + limit_s
         while not condition():
             self.check()
             if self.clock.monotonic() > end_s:
-                raise TimeoutError(f"{what} (waited {format_duration(limit_s)})")
+                raise LimitPassed(f"{what} (waited {format_duration(limit_s)})")
             self.clock.sleep(POLL_S)
 
     def _blame_services(self) -> None:
         """Give a dying service a moment to be seen as the cause."""
         self.clock.sleep(0.5)
         for name, service in self.services.items():
-            if failure := service.failure():
+            if failure := service.lost():
                 raise TrialInvalid(f"{name} died: {failure}")
 
     def _check_clock(self) -> None:

@@ -177,9 +177,8 @@ def _collect(frame: DataFrame) -> pa.Table:
         return frame.toArrow()
     except PySparkException as error:
         reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
-        if reason is None:
-            raise
-        raise TrialInvalid(reason[1]) from error
+        told = reason[1] if reason else f"Spark failed while validating: {error}"
+        raise TrialInvalid(told) from error
 
 
 def _times(rows: pa.Table) -> tuple[pa.Table, int]:

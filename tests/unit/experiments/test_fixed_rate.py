@@ -4,7 +4,7 @@ from tests.unit.conftest import TrialMaker
 
 
 def test_every_combination_once(run_spec: RunSpec) -> None:
-    trials = FixedRate(run_spec).trials
+    trials = FixedRate(run_spec).plan()
     combinations = [(t.rate, t.query, t.repeat) for t in trials]
     assert len(set(combinations)) == len(combinations) == 2 * 2 * 2
     assert [trial.number for trial in trials] == list(range(1, 9))

@@ -51,6 +51,15 @@ def test_wrong_answers_are_told_with_their_reason(
     assert "1 missing" in text
 
 
+def test_a_missed_objective_is_told(
+    tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker
+) -> None:
+    spec = run_spec.model_copy(update={"objectives": ("latency.p90<1ms",)})
+    folder = RunFolder.create(tmp_path, spec, [], {})
+    put(folder, make_trial(1))
+    assert "missed latency.p90 < 1 ms: latency.p90 is 12 ms" in shown(folder)
+
+
 def test_of_a_broken_trial_the_cause_alone_is_told(
     folder: RunFolder, make_trial: TrialMaker
 ) -> None:

@@ -23,6 +23,14 @@ def test_the_publications_columns_come_first(tmp_path: Path, make_trial: TrialMa
     assert rows[1]["latency.mean"] == "0.005"
 
 
+def test_windows_are_published_from_their_end(tmp_path: Path, make_trial: TrialMaker) -> None:
+    metrics = {"latency.mean": 0.2, "window_latency.mean": 0.3}
+    write_csv(tmp_path / "results.csv", [make_trial(1, metrics=metrics)])
+    with (tmp_path / "results.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["mean"], row["latency.mean"]) == ("0.3", "0.2")
+
+
 def test_a_run_without_trials_has_an_empty_table(tmp_path: Path) -> None:
     write_csv(tmp_path / "results.csv", [])
     assert (tmp_path / "results.csv").read_text() == ""

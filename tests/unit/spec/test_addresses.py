@@ -85,6 +85,12 @@ def test_an_address_without_user_info_gets_it_from_its_twin_in_the_environment()
     assert (other.user, other.password) == ("x", "")
 
 
+def test_the_twin_may_leave_out_the_port() -> None:
+    environ = {"STREAMGAUGE_POSTGRES": "postgresql://me:s3cret@db/bench"}
+    found = parse_postgres("postgresql://db:5432/bench", from_env=False, environ=environ)
+    assert (found.user, found.password) == ("me", "s3cret")
+
+
 def test_the_password_comes_from_the_environment_or_a_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("from file\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import TrialFailed, TrialInvalid
-from streamgauge.trial.watch import Clock, Watch
+from streamgauge.trial.watch import Clock, LimitPassed, Watch
 
 
 @dataclass
@@ -15,6 +15,9 @@ class Thing:
     died: str | None = None
 
     def failure(self) -> str | None:
+        return self.died
+
+    def lost(self) -> str | None:
         return self.died
 
     def processes(self) -> Sequence[int]:
@@ -91,7 +94,7 @@ def test_a_stepped_clock_makes_the_trial_invalid(tmp_path: Path) -> None:
 
 def test_a_wait_has_a_limit_and_says_for_what(tmp_path: Path) -> None:
     time = FakeTime()
-    with pytest.raises(TimeoutError, match="the tide"):
+    with pytest.raises(LimitPassed, match="the tide"):
         watch(tmp_path, time).wait_for(lambda: False, 5.0, "the tide")
     assert 4.9 < sum(time.sleeps) < 6.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,11 +33,14 @@ class SparkEngine:
         """Tell what is missing on this machine; empty when ready."""
         try:
             find_java()
-            for component in JARS:
-                jars.ensure(component)
         except NotReady as error:
             return [Problem(error.message, error.remedy or "See `streamgauge doctor`.")]
         return []
+
+    def fetch(self, progress: Callable[[str], None]) -> None:
+        """Fetch the jars that are not there yet."""
+        for component in JARS:
+            jars.ensure(component, progress)
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from streamgauge.errors import UsageError
 from streamgauge.spec.contracts import Act, Json, Payloads, Query, Span
 from streamgauge.spec.endpoints import PostgresEndpoint
 from streamgauge.spec.trial import TrialSpec
@@ -37,7 +38,7 @@ class Parameters(BaseModel):
     """Scale factor W of the business tables; q5 raises it to what its stream needs."""
     workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = (1, 3)
     """Workplaces of sensor1 and sensor2: 1 is never down, 2 always, any other during the run."""
-    ring: int = Field(default=1_000_000, ge=1)
+    ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
     """Sensor lines per stream that are rendered before the load; then they repeat."""
 
 
@@ -127,8 +128,15 @@ class Espbench:
     quick: ClassVar[Mapping[str, Json]] = {"warehouses": 1}
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Read the sensor file once, so that a bad line is found before anything is started."""
+        """Look at the workplaces, and read the sensor file once for a bad line."""
         chosen = Parameters.model_validate(parameters)
+        last = 10 * chosen.warehouses + 1
+        for workplace in chosen.workplaces:
+            if not 1 <= workplace <= last:
+                raise UsageError(
+                    f"there is no workplace {workplace} in {chosen.warehouses} warehouses",
+                    f"choose -P workplaces from 1 to {last}, or raise -P warehouses",
+                )
         if chosen.sensors is not None:
             sensors.from_file(Path(chosen.sensors), 1, chosen.ring)
 
