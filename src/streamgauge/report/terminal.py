@@ -15,6 +15,7 @@ from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
 
+_CLOCK_S = 0.001
 _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim")}
 
 
@@ -78,11 +79,17 @@ def _row(result: TrialResult) -> Iterable[RenderableType]:
         mark, style = _MARKS[verdict.holds]
         yield Text(mark, style=style)
     for name in ("p50", "p90", "p99", "max"):
-        value = metrics.get(f"latency.{name}")
-        yield format_duration(value) if value is not None else "–"
+        yield _latency(metrics.get(f"latency.{name}"))
     yield format_count(result.counts.outputs)
     cpu = metrics.get("cpu.engine")
     yield f"{cpu:.2f}" if cpu is not None else "–"
+
+
+def _latency(value_s: float | None) -> str:
+    """Write a latency as far as the broker's clock tells it, which counts milliseconds."""
+    if value_s is None:
+        return "–"
+    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
 
 
 def _remarks(

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamgauge.services.runtime import write_atomically
+from streamgauge.files import write_atomically
 from streamgauge.spec.trial import TrialResult
 
 Cell = str | int | float | None

@@ -21,7 +21,7 @@ import psutil
 from pydantic import JsonValue, ValidationError
 
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.services.runtime import write_atomically
+from streamgauge.files import write_atomically
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.files import write_atomically
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT, find_java
 
@@ -235,7 +236,7 @@ def _verify(jars: Iterable[Jar], folder: Path) -> None:
             _check_hash(jar, path, f"remove {path} to fetch it again")
             fresh[jar.coordinate] = seen
     if fresh and os.access(folder, os.W_OK):
-        runtime.write_atomically(notes, json.dumps({**known, **fresh}))
+        write_atomically(notes, json.dumps({**known, **fresh}))
 
 
 def _check_hash(jar: Jar, path: Path, remedy: str) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
 from streamgauge.services import runtime
 
 OLDEST = 17
@@ -82,7 +83,7 @@ def spark_java_home(java: Java) -> Path:
     wrapper = home / "bin" / "java"
     text = _WRAPPER.format(java=shlex.quote(str(java.executable)))
     if not wrapper.exists() or wrapper.read_text(encoding="utf-8") != text:
-        runtime.write_atomically(wrapper, text, 0o755)
+        write_atomically(wrapper, text, 0o755)
     return home
 
 
@@ -132,7 +133,7 @@ def _trust_store() -> Path | None:
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / f"trust-{hashlib.sha256(content).hexdigest()[:16]}.jks"
     if not store.exists():
-        runtime.write_atomically(store, content)
+        write_atomically(store, content)
     return store
 
 

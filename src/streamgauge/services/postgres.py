@@ -14,6 +14,7 @@ from pathlib import Path
 
 from streamgauge import process
 from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT
@@ -66,10 +67,10 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
     def initialize(self, instance: Instance) -> None:
         """Make the database cluster and its password."""
         password = secrets.token_urlsafe(24)
-        runtime.write_atomically(instance.secret_file, password, 0o600)
+        write_atomically(instance.secret_file, password, 0o600)
         # initdb reads the password from a file, as the server's user: a copy that goes at once.
         copy = instance.data / "password"
-        runtime.write_atomically(copy, password, 0o600)
+        write_atomically(copy, password, 0o600)
         if self._user is not None:
             entry = pwd.getpwnam(self._user)
             for path in (instance.data, copy):

@@ -20,6 +20,7 @@ from pathlib import Path
 import platformdirs
 
 from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
 from streamgauge.process import Seen
 
 CACHE_DIR = "STREAMGAUGE_CACHE_DIR"
@@ -97,20 +98,6 @@ def locked(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
-    """Write a file so that readers see all of it or nothing, whatever happens meanwhile."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,15 @@ def test_a_good_trial_is_one_line(folder: RunFolder, make_trial: TrialMaker) -> 
     assert "missing" not in text
 
 
+def test_nothing_is_told_below_the_resolution_of_the_clock(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    put(folder, make_trial(1, metrics={"latency.p50": 0.0, "latency.p90": 0.001}))
+    text = shown(folder)
+    assert "< 1 ms" in text
+    assert " 1 ms" in text
+
+
 def test_wrong_answers_are_told_with_their_reason(
     folder: RunFolder, make_trial: TrialMaker
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.files import write_atomically
 from streamgauge.process import Seen
 from streamgauge.services import check_names, runtime
 from streamgauge.services.kafka import _escape
@@ -105,7 +106,7 @@ def test_data_without_their_instance_are_orphans() -> None:
 
 
 def test_a_file_is_written_whole_and_closed(tmp_path: Path) -> None:
-    runtime.write_atomically(tmp_path / "secret", "s3cret", 0o600)
+    write_atomically(tmp_path / "secret", "s3cret", 0o600)
     assert (tmp_path / "secret").read_text() == "s3cret"
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
