@@ -25,7 +25,7 @@ check: lint ## Lint, types, layers and unit tests: seconds
 	@$(PY) -m pytest tests/unit
 
 test: lint ## Everything: check, and the tests with the real services
-	@$(PY) -m pytest -n 2 --dist loadfile
+	@$(PY) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)

@@ -42,10 +42,13 @@ class Sampler:
         pq.write_table(pa.table(columns), file)
 
     def stop(self) -> None:
-        """Take no more samples."""
+        """Take no more samples; returns when no probe is at work any more.
+
+        What the probes look through may be closed then, which a probe at work would not survive.
+        """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join()
 
     def _run(self) -> None:
         next_s = time.monotonic()
@@ -57,6 +60,8 @@ class Sampler:
         now_s = time.time()
         row: Row = {"at": now_s}
         for name, probe in self._probes.items():
+            if self._stop.is_set():
+                break
             try:
                 row.update(probe(now_s))
             except Exception as error:
