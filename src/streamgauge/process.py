@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import IO, Self
 
 from streamgauge import launch
@@ -204,10 +204,25 @@ def wait_until(
         sleep(pause_s)
 
 
-def end_on_sigterm() -> None:
+_asked_to_end = False
+
+
+def end_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this program as Ctrl-C does, so that every `with` is left."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _ask_to_end)
+
+
+def end_if_asked() -> None:
+    """Raise KeyboardInterrupt again: one raised inside a library's callback is lost there."""
+    if _asked_to_end:
+        raise KeyboardInterrupt
+
+
+def _ask_to_end(_number: int, _frame: FrameType | None) -> None:
+    global _asked_to_end
+    _asked_to_end = True
+    raise KeyboardInterrupt
 
 
 def log_tail(log: Path, lines: int = 20) -> str:

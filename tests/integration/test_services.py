@@ -32,11 +32,11 @@ pytestmark = pytest.mark.integration
 
 BOTH_UP = """
 import os, signal, sys, time
-from streamgauge.process import end_on_sigterm
+from streamgauge.process import end_on_signals
 from streamgauge.services import NAMES, embedded
 from streamgauge.services.service import all_up
 
-end_on_sigterm()
+end_on_signals()
 with all_up([embedded(name) for name in NAMES]) as running:
     print(*[pid for service in running.values() for pid in service.processes()], flush=True)
     sys.stdin.read()

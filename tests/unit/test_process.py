@@ -36,7 +36,7 @@ def run_owner(tmp_path: Path, body: str) -> subprocess.Popen[str]:
         from pathlib import Path
         from streamgauge import process
         log = Path(sys.argv[1])
-        process.end_on_sigterm()
+        process.end_on_signals()
     """
     program = textwrap.dedent(header) + textwrap.dedent(body)
     return subprocess.Popen(

@@ -5,25 +5,22 @@ from __future__ import annotations
 import io
 import os
 import platform
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 import typer
 
 from streamgauge.errors import BUG_EXIT_CODE, Interrupted, StreamgaugeError
+from streamgauge.process import end_on_signals
 
 _USAGE_EXIT_CODE = 2
 
 
 def main() -> NoReturn:
     """Be the `streamgauge` command."""
-    # A service manager's SIGTERM and a closed terminal get the same orderly end as Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    end_on_signals()
     _write_any_text()
     code = execute(sys.argv[1:])
     _flush()
@@ -59,10 +56,6 @@ def _write_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _interrupted() -> int:

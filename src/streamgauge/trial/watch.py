@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from streamgauge.errors import TrialFailed, TrialInvalid
+from streamgauge.process import end_if_asked
 from streamgauge.spec.contracts import Job
 from streamgauge.units import format_duration, format_size
 
@@ -76,6 +77,7 @@ class Watch:
 
         Whatever kills the broker kills its clients soon after: the service is the cause then.
         """
+        end_if_asked()
         for name, service in self.services.items():
             if failure := service.failure():
                 raise TrialInvalid(f"{name} died: {failure}")
