@@ -98,6 +98,7 @@ def test_a_detached_process_whose_folder_is_gone_is_ended(tmp_path: Path) -> Non
 
 
 def test_unknown_names_start_nothing() -> None:
-    with pytest.raises(UsageError, match="known: kafka, postgres"):
+    with pytest.raises(UsageError, match="unknown service 'kafak'") as caught:
         detached.up(["postgres", "kafak"])
+    assert caught.value.remedy == "Did you mean kafka? Known: kafka, postgres."
     assert list(runtime.runtime_dir().iterdir()) == []

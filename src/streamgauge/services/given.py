@@ -175,12 +175,25 @@ class GivenKafka(_Given[KafkaEndpoint]):
                 f" allow {_TIMESTAMPS}={_LOG_APPEND_TIME}",
             ) from error
 
-    def _setting(self, admin: AdminClient, topic: str) -> str:
+    def _setting(
+        self, admin: AdminClient, topic: str, clock: Callable[[], float] = time.monotonic
+    ) -> str:
+        """Ask for the topic's kind of time stamps; a broker may hear of a new topic late."""
+        from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import ConfigResource, ResourceType
 
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        found = admin.describe_configs([resource])[resource].result(self._limit_s)
-        return str(found[_TIMESTAMPS].value)
+        deadline = clock() + self._limit_s
+        while True:
+            try:
+                found = admin.describe_configs([resource])[resource].result(self._limit_s)
+            except KafkaException as error:
+                late = error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+                if not late or clock() > deadline:
+                    raise self._refused(error.args[0].str()) from error
+                time.sleep(0.02)
+            else:
+                return str(found[_TIMESTAMPS].value)
 
     def _stamp(self, topic: str) -> int | None:
         """Send one record and return the kind of time stamp with which it comes back."""
