@@ -18,11 +18,11 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.metrics import parse_objective
-from streamgauge.spec.addresses import public_postgres
+from streamgauge.spec.addresses import parse_postgres
 from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.units import parse_duration, parse_rate, parse_size
+from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
 
 QUICK = {"duration": "20s", "warmup": "15s"}
 
@@ -148,9 +148,13 @@ _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+_DERIVED = {"origins", "duration_s", "warmup_s", "postgres_user"}
+"""Fields of a run that nobody sets by that name."""
+
+
 def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
     workload = load_workload(str(merged["workload"].value))
-    known = {*RunSpec.model_fields, *_PARSED} - {"origins", "duration_s", "warmup_s"}
+    known = {*RunSpec.model_fields, *_PARSED} - _DERIVED
     fields: dict[str, Any] = {}
     for name, asked in merged.items():
         if name not in known:
@@ -159,7 +163,8 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
         fields[target] = parse(asked.value)
     if address := fields.get("postgres"):
         from_env = merged["postgres"].origin == "environment"
-        fields["postgres"] = public_postgres(str(address), from_env=from_env)
+        endpoint = parse_postgres(str(address), from_env=from_env)
+        fields |= {"postgres": endpoint.address, "postgres_user": endpoint.user}
     fields["queries"] = _queries(workload, fields.get("queries"))
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
@@ -224,9 +229,17 @@ def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
         else:
             fields[name] = parse_size(str(value)) if name in sizes else value
     try:
-        return LoadSpec(**fields)
+        load = LoadSpec(**fields)
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
+    usual = LoadSpec()
+    if load.min_sent < usual.min_sent or load.max_lateness_s > usual.max_lateness_s:
+        raise UsageError(
+            "the limits of a valid trial can be made stricter, not looser:"
+            f" min_sent at least {usual.min_sent:g},"
+            f" max_lateness at most {format_duration(usual.max_lateness_s)}"
+        )
+    return load
 
 
 def _explain(error: ValidationError) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from streamgauge import machine
+from streamgauge import machine, registry
 from streamgauge.errors import NotReady
 from streamgauge.planning import load_engine, load_experiment, load_workload
 from streamgauge.results.csv import write_csv
@@ -20,7 +20,8 @@ from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment, Fetches
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult
+from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
+from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.phases import run_trial
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 RECORD_BYTES = 300
 """Upper bound of what a record takes in a topic of the workloads so far."""
-SPARE_BYTES = 2 << 30
 
 
 def start(
@@ -46,7 +46,7 @@ def start(
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
     prepare_engine(spec.engine, listen)
-    check_space(spec, runs)
+    check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
         folder = RunFolder.create(runs, spec, list(command), machine.describe())
         _go_on(folder, listen, services, clock)
@@ -60,10 +60,12 @@ def resume(
     clock: Clock | None = None,
 ) -> RunFolder:
     """Go on with a run that was interrupted; finished trials are kept."""
-    prepare_engine(folder.record().spec.engine, listen)
+    spec = folder.record().spec
+    prepare_engine(spec.engine, listen)
+    check_room(spec, folder.path.parent)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
-        _go_on(folder, listen, services, clock)
+        _go_on(folder, listen, services, clock, resumed=True)
     return folder
 
 
@@ -93,12 +95,19 @@ def prepare_engine(name: str, listen: Announce) -> None:
         engine.fetch(lambda text: listen({"note": text}))
 
 
-def check_space(spec: RunSpec, runs: Path) -> None:
-    """Refuse to start when the largest trial would not fit on the disk of the topics."""
+def check_room(spec: RunSpec, runs: Path) -> None:
+    """Refuse to start when the largest trial would not fit on the disks or into memory."""
+    available = machine.available_memory()
+    if available < machine.NEEDED_MEMORY:
+        raise NotReady(
+            f"{format_size(available)} of memory are available;"
+            f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
+            "end what else is running",
+        )
     workload = load_workload(spec.workload)
     streams = max(len(workload.queries[name].streams) for name in spec.queries)
     load_s = spec.warmup_s + spec.duration_s
-    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + SPARE_BYTES
+    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -110,7 +119,12 @@ def check_space(spec: RunSpec, runs: Path) -> None:
 
 
 def _go_on(
-    folder: RunFolder, listen: Announce, services: Sequence[Service[Any]], clock: Clock | None
+    folder: RunFolder,
+    listen: Announce,
+    services: Sequence[Service[Any]],
+    clock: Clock | None,
+    *,
+    resumed: bool = False,
 ) -> None:
     """Run the trials that are still to be run; whatever happens, run.json tells the state."""
     record = folder.record()
@@ -123,6 +137,9 @@ def _go_on(
             running = stack.enter_context(ServiceSet(services))
             while (trial := experiment.next_trial(folder.trials())) is not None:
                 bench = running.bench(spark.get, folder.name, clock or Clock())
+                if resumed:
+                    _delete_left(trial, bench)
+                    resumed = False
                 announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
                 path = folder.trial_folder(trial.number)
                 result = run_trial(trial, bench, path, announce)
@@ -136,6 +153,13 @@ def _go_on(
         ) from error
     finally:
         _conclude(folder, record, experiment, status)
+
+
+def _delete_left(trial: TrialSpec, bench: Bench) -> None:
+    """Delete what a try that was killed left in a given broker; an embedded one has gone."""
+    build = cast(type[KafkaTransport], registry.load("transports", trial.transport))
+    with build(bench.kafka.endpoint) as transport:
+        transport.delete_left(bench.topics)
 
 
 def _conclude(

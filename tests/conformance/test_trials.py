@@ -9,6 +9,7 @@ import pytest
 
 from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import TrialResult
+from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
 from tests.integration.trials import make_bench, make_spec, ours
@@ -52,6 +53,26 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: s
     assert result.cause is not None
     assert "the engine died" in result.cause
     assert (result.correct.holds, result.kept_up.holds) == (None, None)
+
+
+def test_the_gaps_of_checkpoints_are_marked(bench: Bench, tmp_path: Path) -> None:
+    spec = make_spec("q4", engine="spark", rate=500.0, duration_s=12.0)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.measured_ms is not None
+    begin, end = result.measured_ms
+    assert result.checkpoints_ms
+    assert all(begin <= at < end for at in result.checkpoints_ms)
+
+
+def test_an_engine_without_progress_is_refused_where_markers_have_no_answer(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phases, "CONSUME_LIMIT_S", 3.0)
+    options = {"command": "sh -c 'sleep 600'"}
+    spec = make_spec("q1", engine="command", engine_options=options)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.status == "failed"
+    assert "must report its progress" in (result.cause or "")
 
 
 def _run_and_kill(bench: Bench, tmp_path: Path, engine: str) -> TrialResult:

@@ -74,6 +74,8 @@ def test_parameters_are_parsed() -> None:
         ({"load": {"ack": "1"}}, "ack"),
         ({"load": {"acks": "1"}}, "idempotence"),
         ({"load": {"acks": "2"}}, "acks"),
+        ({"load": {"max_lateness": "200ms"}}, "stricter, not looser"),
+        ({"load": {"min_sent": "0.9"}}, "stricter, not looser"),
         ({"engine_options": {"colour": "red"}}, "colour"),
         ({"engine": "flnk"}, "flnk"),
         ({"experiment": "fixed"}, "fixed"),

@@ -93,7 +93,12 @@ def run(
     ] = None,
     parameters: Annotated[
         list[str] | None,
-        typer.Option("-P", metavar="KEY=VALUE", help="Parameter of the workload."),
+        typer.Option(
+            "-P",
+            metavar="KEY=VALUE",
+            help="Parameter of the workload.",
+            envvar=_twin("PARAMETERS"),
+        ),
     ] = None,
     engine_options: Annotated[
         list[str] | None,
@@ -101,12 +106,16 @@ def run(
             "-E",
             metavar="KEY=VALUE",
             help="Option of the engine: mode=realtime, trigger=4s, conf.KEY=VALUE.",
+            envvar=_twin("ENGINE_OPTIONS"),
         ),
     ] = None,
     load: Annotated[
         list[str] | None,
         typer.Option(
-            "-L", metavar="KEY=VALUE", help="Option of the load: acks, batch, linger, compression …"
+            "-L",
+            metavar="KEY=VALUE",
+            help="Option of the load: acks, batch, linger, compression …",
+            envvar=_twin("LOAD_OPTIONS"),
         ),
     ] = None,
     transport: Annotated[
@@ -119,11 +128,14 @@ def run(
             "--objective",
             metavar="METRIC<BOUND",
             help="A bound to hold, as 'latency.p99<2s'; exit code 1 when it is missed.",
+            envvar=_twin("OBJECTIVE"),
         ),
     ] = None,
     tags: Annotated[
         list[str] | None,
-        typer.Option("--tag", metavar="KEY=VALUE", help="A name to find the run by."),
+        typer.Option(
+            "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_twin("TAG")
+        ),
     ] = None,
     quick: Annotated[
         bool,
@@ -140,10 +152,12 @@ def run(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the trials, start nothing.")
+        bool,
+        typer.Option("--dry-run", help="Show the trials, start nothing.", envvar=_twin("DRY_RUN")),
     ] = False,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with an interrupted run.")
+        str | None,
+        typer.Option(metavar="RUN", help="Go on with an interrupted run.", envvar=_twin("RESUME")),
     ] = None,
     kafka: Annotated[
         str | None,
@@ -256,8 +270,9 @@ def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import Progress
     from streamgauge.services import choose
     from streamgauge.services.service import Options
+    from streamgauge.spec.addresses import without_user_info
 
-    command = ["streamgauge", *sys.argv[1:]]
+    command = ["streamgauge", *map(without_user_info, sys.argv[1:])]
     with Progress(spec) as progress:
         return runner.start(
             spec,

@@ -47,7 +47,9 @@ def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     ]
     if _needs_tables(spec):
         services.append(
-            GivenPostgres(addresses.parse_postgres(spec.postgres, from_env=False))
+            GivenPostgres(
+                addresses.parse_postgres(spec.postgres, from_env=False, user=spec.postgres_user)
+            )
             if spec.postgres
             else embedded("postgres", options)
         )

@@ -74,6 +74,8 @@ class JobSpec:
     """The trigger interval that was asked for; None for as fast as possible."""
     watermark_delay_ms: int = 0
     """How long the engine keeps a window open beyond its end."""
+    checkpoint_s: float | None = None
+    """Interval of checkpoints that each are a gap in the output; None where they are none."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """The engine's settings in force, as they are reported with the result."""
 

@@ -40,7 +40,9 @@ class RunSpec(Model):
     kafka: str | None = None
     """Address of a given Kafka, without secrets; None for the embedded one."""
     postgres: str | None = None
-    """Address of a given PostgreSQL, without secrets; None for the embedded one."""
+    """Address of a given PostgreSQL, without user info; None for the embedded one."""
+    postgres_user: str | None = Field(default=None, exclude=True)
+    """Who connects to it; never written down."""
     origins: dict[str, Origin] = {}
     """Where each value came from that is not a default."""
 

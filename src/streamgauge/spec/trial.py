@@ -117,6 +117,8 @@ class TrialResult(Model):
     """Seconds spent in each phase."""
     measured_ms: tuple[int, int] | None = None
     """The measured span, epoch milliseconds of intended time."""
+    checkpoints_ms: list[int] = []
+    """When the engine paused for a checkpoint inside the measured span, epoch milliseconds."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}

@@ -113,6 +113,15 @@ class KafkaTransport:
         for group, future in groups.items():
             _gone(future, f"cannot delete group {group}", KafkaError.GROUP_ID_NOT_FOUND)
 
+    def delete_left(self, prefix: str) -> None:
+        """Delete the topics that an earlier try of a run could not delete itself."""
+        topics = self._admin.list_topics(timeout=_REQUEST_S).topics
+        ours = [name for name in topics if name.startswith(f"{prefix}-")]
+        if ours:
+            deleted = self._admin.delete_topics(ours, operation_timeout=_REQUEST_S)
+            for topic, future in deleted.items():
+                _gone(future, f"cannot delete topic {topic}", KafkaError.UNKNOWN_TOPIC_OR_PART)
+
     def log_end(self, topic: str) -> list[int]:
         """Return the next offset to be written of every partition."""
         partitions = self._partitions(topic)

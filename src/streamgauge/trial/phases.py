@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from streamgauge import registry
+from streamgauge.engines.job import PROGRESS, finished_batches
 from streamgauge.errors import (
     StreamgaugeError,
     TrialFailed,
@@ -25,6 +26,7 @@ from streamgauge.load.process import Sender
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import load_engine, load_workload, trial_job
 from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.services import runtime
 from streamgauge.spec.contracts import (
     Act,
     Endpoints,
@@ -52,6 +54,10 @@ CONSUME_LIMIT_S = 120.0
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
 """How much longer than planned a sender may take before the load is cut off."""
+_NEEDS_PROGRESS = (
+    "{}'s markers have no answer of their own, so an engine must report its progress, or commit"
+    " its offsets to the consumer group that the job file names; this one did neither"
+)
 _ACT_LATE_S = 1.0
 _LEAD_S = 0.5
 """Between the decision to begin and the first intended time."""
@@ -82,7 +88,7 @@ class Trial:
         self.endpoints = self._endpoints()
         transport = cast(type[KafkaTransport], registry.load("transports", spec.transport))
         self.transport = transport(bench.kafka.endpoint)
-        self.watch = Watch(bench.services(), folder, bench.clock)
+        self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
 
@@ -143,6 +149,7 @@ class Trial:
             with self._phase("prepare"):
                 self._prepare_tables()
                 self.transport.create(self.endpoints)
+                self._compare_clocks()
                 sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
                 self.watch.sender = sender
                 sender.check = self.watch.check
@@ -167,11 +174,28 @@ class Trial:
                 self._drain(drainage, sender.markers())
             self.outcome.sender = sender.finish()
             self.watch.sender = None
+            self._compare_clocks()
             with self._phase("stop"):
                 self.watch.check()
                 self.watch.job = None
                 job.stop()
                 sampler.stop()
+                self.outcome.checkpoints_ms = self._checkpoints()
+
+    def _checkpoints(self) -> list[int]:
+        """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
+        if self.outcome.job.checkpoint_s is None or self.outcome.measured is None:
+            return []
+        span = self.outcome.measured
+        found = [int(at_s * 1000) for at_s in finished_batches(self.folder / PROGRESS)]
+        return [at_ms for at_ms in found if span.start_ms <= at_ms < span.end_ms]
+
+    def _compare_clocks(self) -> None:
+        """Measure how far the clocks of given services are from ours; the worst counts."""
+        for service in self.bench.services().values():
+            if service.clock_offset is not None:
+                found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
+                self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
     def _probes(self, job: Job, sender: Sender, drainage: Drainage) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
@@ -198,8 +222,10 @@ class Trial:
                 lambda: drainage.passed(markers), CONSUME_LIMIT_S, "the engine does not consume"
             )
         except LimitPassed as error:
+            silent = not self.query.answers_markers and not drainage.finished()
+            reason = "no answer to the first markers and no progress past them"
             raise TrialFailed(
-                f"{error}: no answer to the first markers and no progress past them",
+                f"{error}: {_NEEDS_PROGRESS.format(self.query.name) if silent else reason}",
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 

@@ -18,6 +18,7 @@ from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
 from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from streamgauge.trial.bench import Outcome
+from streamgauge.units import format_duration
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
 if TYPE_CHECKING:
@@ -53,22 +54,33 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=outcome.warnings + _lost(outcome),
+        warnings=outcome.warnings + _warnings(outcome),
         started=outcome.started,
         phases=outcome.phases,
         measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
         if outcome.measured
         else None,
+        checkpoints_ms=outcome.checkpoints_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
         sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
     )
 
 
-def _lost(outcome: Outcome) -> list[str]:
-    """Warn of records that the producer gave up: the answers do without them."""
-    lost = outcome.sender.errors if outcome.sender else 0
-    return [f"{lost:,} records never reached the broker"] if lost else []
+def _warnings(outcome: Outcome) -> list[str]:
+    """Tell what a reader of the figures has to know."""
+    found = []
+    if outcome.sender is not None and (lost := outcome.sender.errors):
+        found.append(f"{lost:,} records never reached the broker; the answers do without them")
+    if outcome.validation is not None and (swaps := outcome.validation.inversions):
+        found.append(f"{swaps:,} times a record was appended after one that was sent later")
+    interval_s, quick = outcome.job.checkpoint_s, outcome.spec.quick
+    if interval_s and outcome.validation and not quick and not outcome.checkpoints_ms:
+        found.append(
+            f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
+            " the latencies are without its gap"
+        )
+    return found
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
@@ -147,6 +159,7 @@ class _Facts:
             sent=sender.acknowledged if sender else 0,
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
+            clock_offset_s=self.outcome.clock_offset_s,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:

@@ -113,6 +113,27 @@ def test_env_twin_of_json(monkeypatch, capsys):
     assert "presets" in json.loads(capsys.readouterr().out)
 
 
+def test_every_option_of_run_has_a_twin(monkeypatch, capsys):
+    twins = {
+        "PARAMETERS": "workplaces=1,3 warehouses=4",
+        "ENGINE_OPTIONS": "mode=microbatch trigger=2s",
+        "LOAD_OPTIONS": "linger=2ms",
+        "OBJECTIVE": "latency.p99<2s latency.p50<1s",
+        "TAG": "purpose=test",
+        "DRY_RUN": "1",
+        "JSON": "1",
+    }
+    for name, value in twins.items():
+        monkeypatch.setenv(f"STREAMGAUGE_{name}", value)
+    assert execute(["run", "espbench/q3"]) == 0
+    spec = json.loads(capsys.readouterr().out)["spec"]
+    assert spec["parameters"]["warehouses"] == 4
+    assert spec["engine_options"] == {"mode": "microbatch", "trigger": "2s"}
+    assert spec["load"]["linger_s"] == 0.002
+    assert spec["objectives"] == ["latency.p99<2s", "latency.p50<1s"]
+    assert spec["tags"] == {"purpose": "test"}
+
+
 def test_list_shows_a_broken_plugin_beside_the_others(monkeypatch, capsys):
     from streamgauge import registry
 
