@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.load import arrivals
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import parse_postgres
 from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
@@ -55,7 +56,7 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
         )
-    return _run_spec(merged)
+    return _run_spec(_rate_or_shape(merged))
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
@@ -140,11 +141,23 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     return merged
 
 
+def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
+    """Let a load be told by its rate or by its shape: what was typed wins over a preset."""
+    rates, shape = merged.get("rates"), merged.get("schedule")
+    if rates is None or shape is None:
+        return dict(merged)
+    if (rates.origin == "preset") == (shape.origin == "preset"):
+        raise UsageError("--rate and --load both tell how much is sent", "Leave one of them out.")
+    loser = "rates" if rates.origin == "preset" else "schedule"
+    return {name: asked for name, asked in merged.items() if name != loser}
+
+
 _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
     "duration": ("duration_s", lambda value: parse_duration(str(value))),
     "warmup": ("warmup_s", lambda value: parse_duration(str(value))),
     "load": ("load", lambda value: _load_spec(value)),
+    "schedule": ("schedule", lambda value: arrivals.settle(str(value))),
 }
 
 
@@ -169,12 +182,31 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
     fields["origins"] = {name: asked.origin for name, asked in merged.items()}
+    if fields.get("schedule") and fields["origins"].get("duration", "quick") == "quick":
+        fields |= _shape_length(fields["schedule"])
     try:
-        spec = RunSpec(**fields)
+        spec = _with_mean_rate(RunSpec(**fields))
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
     _check(spec)
     return spec
+
+
+def _shape_length(schedule: str) -> dict[str, float]:
+    """Measure for as long as the load's shape lasts, unless a duration was asked for."""
+    length_ms = arrivals.parse_shape(schedule).length_ms
+    return {} if length_ms is None else {"duration_s": length_ms / 1000}
+
+
+def _with_mean_rate(spec: RunSpec) -> RunSpec:
+    """Take the rate from the load's shape, where it has one."""
+    if spec.schedule is None:
+        return spec
+    trial, *_ = load_experiment(spec).plan()
+    (mean,) = arrivals.profile(trial)
+    if not mean:
+        raise UsageError(f"the load {spec.schedule!r} sends nothing in the measured time")
+    return spec.model_copy(update={"rates": (mean,)})
 
 
 def _check(spec: RunSpec) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge import machine, registry
 from streamgauge.errors import NotReady
+from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
@@ -104,10 +105,12 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    workload = load_workload(spec.workload)
-    streams = max(len(workload.queries[name].streams) for name in spec.queries)
-    load_s = spec.warmup_s + spec.duration_s
-    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + machine.NEEDED_DISK
+    queries = load_workload(spec.workload).queries
+    largest = max(
+        len(queries[trial.query].streams) * arrivals.records(trial)
+        for trial in load_experiment(spec).plan()
+    )
+    needed = 2 * largest * RECORD_BYTES + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free

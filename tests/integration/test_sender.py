@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.errors import TrialInvalid, UsageError
+from streamgauge.load import arrivals
 from streamgauge.load.process import Sender
 from streamgauge.services.service import RunningService
 from streamgauge.spec.contracts import Endpoints
@@ -75,7 +76,7 @@ def test_every_record_is_sent_once_at_its_intended_time_to_its_partition(
         run_load(sender, start_ms)
         last = sender.markers()
         summary = sender.finish()
-    assert summary.due == summary.sent == summary.acknowledged == 2 * spec.records
+    assert summary.due == summary.sent == summary.acknowledged == 2 * arrivals.records(spec)
     assert summary.errors == 0
     assert sorted((m.stream, m.partition, m.offset, m.id) for m in first) == [
         ("sensor1", 0, 0, 0),
@@ -83,7 +84,7 @@ def test_every_record_is_sent_once_at_its_intended_time_to_its_partition(
         ("sensor2", 0, 0, 1),
         ("sensor2", 1, 0, 3),
     ]
-    assert {m.offset for m in last} == {spec.records // 2 + 1}
+    assert {m.offset for m in last} == {arrivals.records(spec) // 2 + 1}
     for number, stream in enumerate(("sensor1", "sensor2")):
         check_stream(read_all(transport, endpoints.inputs[stream]), number, start_ms, spec)
     rows = pq.read_table(tmp_path / "sender.parquet")
@@ -94,7 +95,7 @@ def test_every_record_is_sent_once_at_its_intended_time_to_its_partition(
 def check_stream(records: list[Record], number: int, start_ms: int, spec: TrialSpec) -> None:
     parts = [(r.partition, *map(int, r.value.split(b";", 2)[:2])) for r in records]
     markers = spec.partitions
-    count = spec.records + 2 * markers
+    count = arrivals.records(spec) + 2 * markers
     by_id = {id_: (partition, intended) for partition, id_, intended in parts}
     assert sorted(by_id) == [number + 2 * j for j in range(count)]
     assert len(records) == count
@@ -118,7 +119,7 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
         sender.ready(60)
         run_load(sender, now_ms())
         summary = sender.finish()
-    assert summary.due == spec.records
+    assert summary.due == arrivals.records(spec)
     assert summary.sent < summary.due
     assert summary.backpressure_s > 0
     assert summary.acknowledged == summary.sent
@@ -166,4 +167,4 @@ def test_endpoints_of_a_load_without_acknowledgement(
         assert [marker.offset for marker in sender.markers()] == [0]
         run_load(sender, now_ms())
         summary = sender.finish()
-    assert summary.sent == summary.acknowledged == spec.records
+    assert summary.sent == summary.acknowledged == arrivals.records(spec)

@@ -154,3 +154,36 @@ def test_a_bad_sensor_file_is_found_before_anything_starts(
         plan(parameters={"sensors": str(file)})
     assert str(file) in raised.value.message
     assert part in raised.value.message.lower()
+
+
+def test_a_shape_tells_the_rate_and_the_measured_time() -> None:
+    spec = plan(schedule="steps:10k/s@60s,50k/s@60s")
+    assert (spec.duration_s, spec.rates) == (120, (30_000.0,))
+    assert plan(schedule="steps:10k/s@60s", quick=True).duration_s == 60
+    longer = plan(schedule="steps:10k/s@60s,50k/s@60s", duration="4m")
+    assert (longer.duration_s, longer.rates) == (240, (40_000.0,))
+    assert plan(schedule="sine:1k/s..3k/s@10s").duration_s == 300
+
+
+def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> None:
+    shaped = plan(None, preset="espbench-2021", schedule="constant:5k/s")
+    assert (shaped.schedule, shaped.rates) == ("constant:5k/s", (5000.0,))
+    file = tmp_path / "mine.yaml"
+    file.write_text("workload: espbench\nschedule: fluctuate:3k/s\n")
+    steady = plan(None, preset=str(file), rates=["2k/s"])
+    assert (steady.schedule, steady.rates) == (None, (2000.0,))
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"schedule": "constant:1k/s", "rates": ["2k/s"]}, "--rate and --load"),
+        ({"schedule": "steps:1k/s@60s", "duration": "30s"}, "lasts 60 s"),
+        ({"schedule": "stps:1k/s@60s"}, "stps"),
+        ({"schedule": "poisson:0.000001/s", "duration": "1s"}, "nothing"),
+    ],
+)
+def test_a_shape_that_cannot_be_sent_is_refused(asked: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(**asked)
+    assert part in raised.value.message

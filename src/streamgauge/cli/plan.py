@@ -9,6 +9,12 @@ from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.spec.run import RunSpec
+    from streamgauge.spec.trial import TrialSpec
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_COLUMNS = 60
+_FINER = 10
+"""Pieces of a column, of which the greatest is drawn: a short burst shall be seen as high."""
 
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
@@ -25,8 +31,27 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
             f"{trial.number:3}  {trial.query:9} {format_rate(trial.rate):>8}"
             f"  {trial.engine} {mode}, {trial.partitions} partition(s), repeat {trial.repeat}"
         )
+    if spec.schedule is not None:
+        print_line(_chart(trials[0]))
     total_s = sum(trial.load_s for trial in trials)
     print_line(
         f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
         " starting, draining and validating come on top"
     )
+
+
+def _chart(trial: TrialSpec) -> str:
+    """Draw a load's rate over the measured time, from 0 to its greatest."""
+    from streamgauge.load import arrivals
+
+    rates = arrivals.profile(trial, _COLUMNS * _FINER)
+    columns = [max(rates[k : k + _FINER]) for k in range(0, len(rates), _FINER)]
+    blocks = "".join(_block(rate / max(rates)) for rate in columns)
+    return (
+        f"\n     {blocks}  {format_rate(min(rates))} to {format_rate(max(rates))}"
+        f" over {format_duration(trial.duration_s)}\n"
+    )
+
+
+def _block(share: float) -> str:
+    return _BLOCKS[round(share * (len(_BLOCKS) - 1))] if share else " "

@@ -22,6 +22,7 @@ Examples:
   streamgauge run espbench --rate 10k/s --duration 5m
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
+  streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
   streamgauge run --resume @0                         go on where the latest run was interrupted"""
 
@@ -67,6 +68,16 @@ def run(
         typer.Option(
             help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s].",
             envvar=_twin("RATE"),
+        ),
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="SHAPE",
+            help="Instead of a constant rate: poisson:10k/s, steps:10k/s@60s,50k/s@60s,"
+            " ramp:1k/s..50k/s@5m, sine:…, bursts:…, fluctuate:…, replay:FILE.",
+            envvar=_twin("LOAD"),
         ),
     ] = None,
     duration: Annotated[
@@ -193,6 +204,7 @@ def run(
         "experiment": experiment,
         "preset": preset,
         "rates": rate.split(",") if rate else None,
+        "schedule": schedule,
         "duration": duration,
         "warmup": warmup,
         "repeats": repeats,

@@ -52,6 +52,7 @@ def _trials(run: RunSpec) -> list[TrialSpec]:
             engine_options=run.engine_options,
             transport=run.transport,
             rate=rate,
+            schedule=run.schedule,
             duration_s=run.duration_s,
             warmup_s=run.warmup_s,
             partitions=run.partitions,

@@ -22,6 +22,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streamgauge import registry
 from streamgauge.errors import TrialInvalid
+from streamgauge.load import arrivals
 from streamgauge.load.messages import (
     Command,
     Line,
@@ -33,7 +34,6 @@ from streamgauge.load.messages import (
     TickLine,
 )
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.schedule import Constant
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
@@ -48,6 +48,7 @@ class Sender:
 
     def __init__(self, job: SenderJob, workload: Workload) -> None:
         self._spec, self._ticks = job.spec, job.ticks
+        self._schedule, self._records = arrivals.schedule(job.spec), arrivals.records(job.spec)
         client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
@@ -63,7 +64,7 @@ class Sender:
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
         names = workload.queries[job.spec.query].streams
-        count = job.spec.records + 2 * job.spec.partitions
+        count = self._records + 2 * job.spec.partitions
         for number, name in enumerate(names):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
@@ -87,8 +88,8 @@ class Sender:
         loop = OpenLoop(
             self._producer,
             list(self._streams.values()),
-            Constant(self._spec.rate),
-            self._spec.records,
+            self._schedule,
+            self._records,
             lambda: self._errors,
         )
         cpu_s = time.process_time()

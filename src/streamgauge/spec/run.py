@@ -26,6 +26,8 @@ class RunSpec(Model):
     transport: str = "kafka"
     rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
     """Records per second and input stream; one trial for each."""
+    schedule: str | None = None
+    """The load's shape (--load); the rate is then its mean."""
     duration_s: float = Field(default=300.0, gt=0)
     warmup_s: float = Field(default=90.0, ge=0)
     repeats: int = Field(default=1, ge=1)

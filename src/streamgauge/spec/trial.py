@@ -47,7 +47,9 @@ class TrialSpec(Model):
     engine_options: dict[str, str] = {}
     transport: str = "kafka"
     rate: float
-    """Records per second and input stream."""
+    """Records per second and input stream; with a schedule the mean of the measured time."""
+    schedule: str | None = None
+    """The load's shape (--load); None for a constant rate."""
     duration_s: float
     warmup_s: float
     tail_s: float = 2.0
@@ -64,11 +66,6 @@ class TrialSpec(Model):
     def load_s(self) -> float:
         """Length of the whole load."""
         return self.warmup_s + self.duration_s + self.tail_s
-
-    @property
-    def records(self) -> int:
-        """Records per input stream, without markers."""
-        return int(self.rate * self.load_s)
 
 
 class Counts(Model):
