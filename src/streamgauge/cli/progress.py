@@ -55,7 +55,7 @@ class Progress:
             self._samples.append(self._state.sample)
         if "note" in event:
             self.note(str(event["note"]))
-        elif self._live is None:
+        else:
             self._print(event)
 
     def note(self, text: str) -> None:
@@ -65,14 +65,14 @@ class Progress:
             self._console.print(text, markup=False)
 
     def _print(self, event: Event) -> None:
-        """Write a line for each phase, and for what did not end well."""
+        """Write a line for each phase where there is no panel, and for what did not end well."""
         trial = self._state.trial
         if trial is None:
             return
         title = f"[{trial.number}/{self._trials}] {_asked(trial.kind)}"
-        if "phase" in event:
+        if "phase" in event and self._live is None:
             self._console.print(f"{title}: {trial.phase}", markup=False)
-        elif trial.over and self._state.ended[-1].status != "done":
+        elif "status" in event and self._state.ended[-1].status != "done":
             self._console.print(f"{title}: {self._state.ended[-1].status}", markup=False)
 
     def _panel(self) -> RenderableType:

@@ -6,7 +6,7 @@ Figures are of the trial under way and absent between trials, so that a graph sh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.live.follow import Follower
@@ -26,7 +26,7 @@ class Family:
     name: str
     kind: str
     help: str
-    values: list[tuple[Labels, float]]
+    values: Sequence[tuple[Labels, float]]
     unit: str = ""
 
 

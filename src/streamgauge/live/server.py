@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import socket
@@ -70,9 +71,12 @@ class Page:
         """Tell whether we were asked to end and nobody needs us any more."""
         if self._ending_s is None:
             return False
+        passed_s = time.monotonic() - self._ending_s
+        if not self.viewers or passed_s > LINGER_S:
+            return True
         follower = self.chosen.follower()
         unfinished = follower is None or follower.running
-        return unfinished or not self.viewers or time.monotonic() - self._ending_s > LINGER_S
+        return unfinished and passed_s > 2 * PERIOD_S  # it may have ended since the last look
 
     async def _asset(self, request: Request) -> Response:
         name, media_type = _PAGE[request.url.path]
@@ -109,7 +113,8 @@ class Page:
                 news = follower and (follower.position, follower.record, follower.report, last)
                 if news != told:
                     yield self._message(follower, position, last=last)
-                    position, told, said_s = follower and follower.position, news, time.monotonic()
+                    position = follower.position if follower is not None else None
+                    told, said_s = news, time.monotonic()
                 elif time.monotonic() - said_s > _ALIVE_S:
                     yield ": still here\n\n"
                     said_s = time.monotonic()
@@ -174,10 +179,9 @@ def listen(port: int) -> socket.socket:
     """
     try:
         return socket.create_server((HOST, port))
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
         raise NotReady(
-            f"cannot listen on port {port}: {reason}",
+            f"cannot listen on port {port}: {os.strerror(error.errno or 0)}",
             "choose another with --port, or leave it out for a free one",
         ) from None
 

@@ -88,7 +88,7 @@ class Sample:
 class Counters:
     """What counts up through a trial, as it was last seen."""
 
-    at: float
+    at: float = -math.inf
     due: float | None = None
     sent: float | None = None
     log_end: float | None = None
@@ -107,7 +107,7 @@ class State:
     sample: Sample | None = None
     """The newest of this trial."""
     ended: tuple[Ended, ...] = ()
-    counters: Counters | None = None
+    counters: Counters = Counters()
 
 
 def fold(state: State, event: Event) -> State:
@@ -176,17 +176,17 @@ def _phase(state: State, trial: Trial, event: Event) -> State:
 def _sampled(state: State, event: Event) -> State:
     at = _number(event.get("at"))
     last = state.counters
-    if at is None or (last is not None and at <= last.at):
+    if at is None or at <= last.at:
         return state
     now = _counters(event, at, last)
-    passed_s = at - last.at if last is not None else None
+    passed_s = at - last.at
     sample = Sample(
         at=at,
         phase=state.trial.phase if state.trial else None,
-        offered=_rate(now.due, last and last.due, passed_s),
-        sent=_rate(now.sent, last and last.sent, passed_s),
-        appended=_rate(now.log_end, last and last.log_end, passed_s),
-        finished=_rate(now.finished, last and last.finished, passed_s),
+        offered=_rate(now.due, last.due, passed_s),
+        sent=_rate(now.sent, last.sent, passed_s),
+        appended=_rate(now.log_end, last.log_end, passed_s),
+        finished=_rate(now.finished, last.finished, passed_s),
         lag=_lag(now),
         newest_latency=_number(event.get("newest_latency")),
         cpu=_family(event, "cpu"),
@@ -196,21 +196,21 @@ def _sampled(state: State, event: Event) -> State:
     return replace(state, sample=sample, counters=now)
 
 
-def _counters(event: Event, at: float, last: Counters | None) -> Counters:
+def _counters(event: Event, at: float, last: Counters) -> Counters:
     finished = _number(event.get("finished"))
-    moved = finished is not None and (last is None or finished != last.finished)
+    moved = finished is not None and finished != last.finished
     return Counters(
         at=at,
         due=_number(event.get("due")),
         sent=_number(event.get("sent")),
         log_end=_number(event.get("log_end")),
         finished=finished,
-        moved_at=at if moved else (last.moved_at if last is not None else None),
+        moved_at=at if moved else last.moved_at,
     )
 
 
-def _rate(now: float | None, last: float | None, passed_s: float | None) -> float | None:
-    if now is None or last is None or not passed_s:
+def _rate(now: float | None, last: float | None, passed_s: float) -> float | None:
+    if now is None or last is None:
         return None
     return max(0.0, (now - last) / passed_s)
 
