@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,53 @@ def test_who_looks_gets_the_report_before_the_server_ends(
     *_, (_, last) = stream
     assert (last["last"], last["report"]) == (True, True)
     assert server.process.wait(LIMIT_S) == 0
+
+
+RUN = [sys.executable, "-m", "streamgauge", "run", "espbench/q3", "-e", "reference", "--live"]
+RUN += ["--quick", "--warmup", "1s", "--duration", "3s", "--rate", "500/s"]
+
+
+@contextmanager
+def running(runs: Path) -> Iterator[Watching]:
+    """Run something with its page; `Watching.process` is the run."""
+    command = [*RUN, "--runs-dir", str(runs)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stderr is not None
+            address = process.stderr.readline().strip().removeprefix("live page: ")
+            yield Watching(process, int(address.rstrip("/").rpartition(":")[2]))
+        finally:
+            process.kill()
+
+
+@pytest.mark.spark
+def test_a_real_run_is_seen_from_its_start_to_its_end(tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        (server,) = psutil.Process(run.process.pid).children()
+        phases, samples, ended = [], [], []
+        for _, news in run.events():
+            if news["status"] == "waiting":
+                continue
+            trial = news["trial"] or {}
+            phases += [trial["phase"]] if trial.get("phase") else []
+            samples = [*([] if news["whole"] else samples), *news["samples"]]
+            ended = [*([] if news["whole"] else ended), *news["ended"]]
+        assert (news["status"], news["last"]) == ("done", True)
+        run.process.communicate(timeout=LIMIT_S)
+        assert run.process.returncode == 0
+    assert {"start", "measure", "validate"} <= set(phases)
+    assert {"measure", "drain"} <= {each["phase"] for each in samples}
+    assert any(each["newest_latency"] is not None for each in samples)
+    (only,) = ended
+    assert (only["status"], only["correct"]) == ("done", True)
+    assert not psutil.pid_exists(server.pid)
+
+
+def test_the_page_dies_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        children = psutil.Process(run.process.pid).children(recursive=True)
+        run.process.kill()
+        run.process.communicate(timeout=LIMIT_S)
+        _, alive = psutil.wait_procs(children, LIMIT_S)
+    assert alive == []

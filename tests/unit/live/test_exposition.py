@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -99,3 +100,18 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     folder.write(record.model_copy(update={"spec": spec}))
     assert 'engine="a\\"b\\\\c\\nd"' in exposed(folder)
     assert values(exposed(folder))
+
+
+def test_dashboard_and_docs_name_what_is_exposed(folder: RunFolder) -> None:
+    write(folder, *trial(SPEC), *list(trial(SPEC, number=2))[:12])
+    exposed_names = {name.partition("{")[0] for name in values(exposed(folder))}
+    docs = Path(__file__).parents[3] / "docs"
+    dashboard = json.loads((docs / "grafana" / "streamgauge.json").read_text())
+    asked = " ".join(each["expr"] for panel in dashboard["panels"] for each in panel["targets"])
+    metrics = set(re.findall(r"streamgauge_\w+", re.sub(r"\{.*?\}", "", asked)))
+    assert metrics
+    assert metrics <= exposed_names
+    page = (docs / "live.md").read_text().replace("`…_", "`streamgauge_rate_")
+    assert {
+        name for name in exposed_names if f"`{name.removesuffix('_per_second')}" not in page
+    } == (set())
