@@ -15,6 +15,7 @@ from streamgauge import machine, registry
 from streamgauge.errors import NotReady
 from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.results import events
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
@@ -143,12 +144,12 @@ def _go_on(
                 if resumed:
                     _delete_left(trial, bench)
                     resumed = False
-                announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
+                announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
                 result = run_trial(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
-                announce({"trial": trial.number, "status": result.status})
+                announce(events.ended(result, record.spec.objectives))
         status = _status(folder.trials())
     except OSError as error:
         raise NotReady(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ Examples:
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
+  streamgauge run espbench --live                     the same, with a page to watch it
   streamgauge run --resume @0                         go on where the latest run was interrupted"""
 
 _RUN = "What to run"
@@ -186,6 +188,12 @@ def run(
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Show the run in a page while it goes on.", envvar=_twin("LIVE")
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print the result as one JSON object.", envvar=_twin("JSON")),
@@ -224,11 +232,22 @@ def run(
     }
     if resume is not None:
         _refuse_with_resume(target, _asked(context, given))
-        return _finish(_resume(resume, runs_dir), as_json=as_json)
+        with _page(runs_dir, resume, wanted=live):
+            return _finish(_resume(resume, runs_dir), as_json=as_json)
     spec = _plan(context, target, given)
     if dry_run:
         return _show_plan(spec, as_json=as_json)
-    return _finish(_start(spec, runs_dir), as_json=as_json)
+    with _page(runs_dir, None, wanted=live):
+        return _finish(_start(spec, runs_dir), as_json=as_json)
+
+
+def _page(runs_dir: Path, name: str | None, *, wanted: bool) -> AbstractContextManager[object]:
+    """Serve the live page as long as the run takes, where that was asked for."""
+    if not wanted:
+        return nullcontext()
+    from streamgauge.cli.watch import serve_beside
+
+    return serve_beside(runs_dir, name)
 
 
 def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpec:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -26,6 +26,7 @@ from streamgauge.load.process import Sender
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import load_engine, load_workload, trial_job
 from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.contracts import (
     Act,
@@ -91,6 +92,9 @@ class Trial:
         self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
+        self._sampler: Sampler | None = None
+        self._told_s = 0.0
+        """Time of the last sample that was announced."""
 
     def run(self) -> TrialResult:
         """Go through all phases; what breaks off a trial becomes its status and cause."""
@@ -160,7 +164,7 @@ class Trial:
             drainage = Drainage(
                 self.query, self.endpoints, self.transport, self._table_answered, job
             )
-            sampler = Sampler(self._probes(job, sender, drainage))
+            sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
@@ -168,7 +172,7 @@ class Trial:
             with self._phase("consume"):
                 drainage.follow()
                 self._await_consumption(drainage, sender.markers())
-            self._run_load(sender, sampler)
+            self._run_load(sender)
             with self._phase("drain"):
                 drainage.follow()
                 self._drain(drainage, sender.markers())
@@ -219,7 +223,9 @@ class Trial:
     def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
         try:
             self.watch.wait_for(
-                lambda: drainage.passed(markers), CONSUME_LIMIT_S, "the engine does not consume"
+                self._telling(lambda: drainage.passed(markers)),
+                CONSUME_LIMIT_S,
+                "the engine does not consume",
             )
         except LimitPassed as error:
             silent = not self.query.answers_markers and not drainage.finished()
@@ -229,34 +235,29 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
-    def _run_load(self, sender: Sender, sampler: Sampler) -> None:
+    def _run_load(self, sender: Sender) -> None:
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
         measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
         self.outcome.measured = measured
         acts = self._acts(measured)
         sender.begin(start_ms)
-        with self._phase("warm-up"):
-            self._until(begin_ms, start_ms, sender, sampler, acts)
-        with self._phase("measure"):
-            self._until(measured.end_ms, start_ms, sender, sampler, acts)
+        with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
+            self._until(begin_ms, start_ms, sender, acts)
+        with self._phase("measure", self.spec.duration_s):
+            self._until(measured.end_ms, start_ms, sender, acts)
         end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
-        with self._phase("run on"):
-            self._until(end_ms, start_ms, sender, sampler, acts)
+        with self._phase("run on", self.spec.tail_s):
+            self._until(end_ms, start_ms, sender, acts)
 
-    def _until(
-        self, end_ms: int, start_ms: int, sender: Sender, sampler: Sampler, acts: list[Act]
-    ) -> None:
+    def _until(self, end_ms: int, start_ms: int, sender: Sender, acts: list[Act]) -> None:
         """Look after the trial until a time, or until all is sent."""
         clock = self.bench.clock
-        told_s = 0.0
         while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:
             self.watch.check()
             while acts and acts[0].at_s <= now_s - start_ms / 1000:
                 self._do(acts.pop(0), start_ms)
-            if now_s - told_s >= 1:
-                told_s = now_s
-                self._tell(sampler)
+            self._tell()
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
 
     def _do(self, act: Act, start_ms: int) -> None:
@@ -275,7 +276,8 @@ class Trial:
     def _drain(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
         limit_s = max(60.0, self.spec.duration_s / 2)
         try:
-            self.watch.wait_for(lambda: drainage.drained(markers), limit_s, "not drained")
+            drained = self._telling(lambda: drainage.drained(markers))
+            self.watch.wait_for(drained, limit_s, "not drained")
         except LimitPassed:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:
@@ -324,13 +326,26 @@ class Trial:
         return inputs, output
 
     @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
+    def _phase(self, name: str, lasts_s: float | None = None) -> Iterator[None]:
         began_s = self.bench.clock.monotonic()
-        self._announce({"trial": self.spec.number, "phase": name})
+        self._announce(events.enters(self.spec.number, name, lasts_s))
         try:
             yield
         finally:
             self.outcome.phases[name] = self.bench.clock.monotonic() - began_s
 
-    def _tell(self, sampler: Sampler) -> None:
-        self._announce({"trial": self.spec.number, **sampler.newest})
+    def _telling(self, condition: Callable[[], bool]) -> Callable[[], bool]:
+        """Let whoever waits for a condition announce the samples meanwhile."""
+
+        def look() -> bool:
+            self._tell()
+            return condition()
+
+        return look
+
+    def _tell(self) -> None:
+        """Announce the newest sample, once."""
+        newest = self._sampler.newest if self._sampler is not None else {}
+        if newest and newest["at"] > self._told_s:
+            self._told_s = newest["at"]
+            self._announce(events.sampled(self.spec.number, newest))
