@@ -117,6 +117,8 @@ class TrialResult(Model):
     """Seconds spent in each phase."""
     measured_ms: tuple[int, int] | None = None
     """The measured span, epoch milliseconds of intended time."""
+    window_ms: int | None = None
+    """Size of the query's time windows, if it has any."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}

@@ -59,6 +59,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
         if outcome.measured
         else None,
+        window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
         sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
