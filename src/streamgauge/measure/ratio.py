@@ -49,17 +49,14 @@ def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> 
 
 
 def _resampled_medians(base: Floats, other: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Draw for the lesser sample first, so that to swap the sides inverts the interval."""
-    draw = np.random.default_rng(seed)
-    swapped = tuple(other) < tuple(base)
-    first, second = (other, base) if swapped else (base, other)
-    medians = [_medians(sample, draw) for sample in (first, second)]
-    return (medians[1], medians[0]) if swapped else (medians[0], medians[1])
+    """Use each draw for either side once, so that to swap the sides inverts the interval."""
+    draws = np.random.default_rng(seed).random((2, _RESAMPLES // 2, max(len(base), len(other))))
+    return _medians(base, draws), _medians(other, draws[::-1])
 
 
-def _medians(sample: Floats, draw: np.random.Generator) -> Floats:
-    drawn = draw.integers(0, len(sample), size=(_RESAMPLES, len(sample)))
-    medians: Floats = np.median(sample[drawn], axis=1)
+def _medians(sample: Floats, draws: Floats) -> Floats:
+    chosen = (draws[..., : len(sample)] * len(sample)).astype(np.int64)
+    medians: Floats = np.median(sample[chosen], axis=-1).ravel()
     return medians
 
 

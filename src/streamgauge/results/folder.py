@@ -13,7 +13,6 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -173,12 +172,12 @@ def find(runs: Path, name: str) -> RunFolder:
         return RunFolder(path)
     folders = all_runs(runs)
     if name.startswith("@") and name[1:].isdigit():
-        latest = [folder for folder, _ in latest_first(folders)]
+        latest = [folder for folder, _ in latest_first(read_all(folders)[0])]
         if int(name[1:]) < len(latest):
             return latest[int(name[1:])]
         raise UsageError(f"there is no run {name}: {runs} holds {len(latest)}")
     matches = [folder for folder in folders if folder.name.startswith(name)]
-    matches = matches or [folder for folder, record in readable(folders) if tagged(record, name)]
+    matches = matches or [f for f, record in read_all(folders)[0] if tagged(record, name)]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -191,16 +190,23 @@ def all_runs(runs: Path) -> list[RunFolder]:
     return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]
 
 
-def readable(folders: Iterable[RunFolder]) -> Iterator[tuple[RunFolder, RunRecord]]:
+_Read = tuple[RunFolder, RunRecord]
+
+
+def read_all(folders: Iterable[RunFolder]) -> tuple[list[_Read], list[str]]:
     """Read the records of runs; one that cannot be read must not hide the others."""
+    found, unreadable = [], []
     for folder in folders:
-        with suppress(UsageError):
-            yield folder, folder.record()
+        try:
+            found.append((folder, folder.record()))
+        except UsageError as error:
+            unreadable.append(error.message)
+    return found, unreadable
 
 
-def latest_first(folders: Iterable[RunFolder]) -> list[tuple[RunFolder, RunRecord]]:
-    """Sort the readable runs by their start."""
-    return sorted(readable(folders), key=lambda each: (each[1].started, each[0].name), reverse=True)
+def latest_first(runs: Iterable[_Read]) -> list[_Read]:
+    """Sort runs by their start."""
+    return sorted(runs, key=lambda each: (each[1].started, each[0].name), reverse=True)
 
 
 def tagged(record: RunRecord, name: str) -> bool:

@@ -6,14 +6,23 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from typing import get_args
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.measure.comparability import Side, usable
 from streamgauge.metrics import metric
-from streamgauge.results.folder import RunFolder, RunRecord, all_runs, latest_first, tagged
+from streamgauge.results.folder import (
+    RunFolder,
+    RunRecord,
+    RunStatus,
+    latest_first,
+    read_all,
+    tagged,
+)
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_rate, parse_duration
+
+STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
 
 
 @dataclass(frozen=True)
@@ -43,9 +52,15 @@ class Wanted:
         )
 
 
-def select(runs: Path, wanted: Wanted) -> list[tuple[RunFolder, RunRecord]]:
-    """Return the runs of a folder that are wanted, the latest first; reads run.json alone."""
-    return [each for each in latest_first(all_runs(runs)) if wanted.fits(each[1])]
+def select(
+    folders: Sequence[RunFolder], wanted: Wanted
+) -> tuple[list[tuple[RunFolder, RunRecord]], list[str]]:
+    """Return the runs that are wanted, the latest first, and what cannot be read.
+
+    Of each run it reads run.json alone.
+    """
+    found, unreadable = read_all(folders)
+    return [each for each in latest_first(found) if wanted.fits(each[1])], unreadable
 
 
 def parse_since(text: str, now: datetime) -> datetime:
