@@ -73,6 +73,7 @@ def differences(
         settings = {}, {}
     loads = (each.spec.load.model_dump(mode="json") for each in (one, two))
     return (
+        *_changed_items("tag ", dict(base.spec.tags), dict(other.spec.tags)),
         *_changed("engine", one.spec.engine, two.spec.engine),
         *_changed("mode", one.spec.mode, two.spec.mode),
         *_changed_items("", *settings),

@@ -77,7 +77,9 @@ def exit_code(checked: Sequence[Checked]) -> int:
 def _check(limit: Limit, comparison: Comparison) -> Iterator[Checked]:
     name = str(limit)
     if not comparison.pairs:
-        yield Checked(name, comparison.other, "", "cannot be told", "there is no finished trial")
+        yield Checked(
+            name, comparison.other, "everywhere", "cannot be told", "there is no finished trial"
+        )
     for pair in comparison.pairs:
         place = f"{pair.query} at {format_rate(pair.rate)}"
         yield Checked(name, comparison.other, place, *_outcome(limit, pair))

@@ -14,7 +14,7 @@ _STEP_OF_NINES = 0.05
 def curve(values: Floats) -> tuple[Floats, Floats]:
     """Return −log10(1 − p) and the percentile there, by nearest rank: 90 % is at 1, 99 % at 2.
 
-    Each further nine gets the same room, and the last point is at 1 − 1/n: the largest value.
+    Each further nine gets the same room, and the last point is at 1 − 1/n.
     """
     if len(values) == 0:
         return np.array([]), np.array([])

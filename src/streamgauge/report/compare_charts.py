@@ -11,9 +11,11 @@ import numpy as np
 
 from streamgauge.measure.comparison import CLOCK_S, Comparison
 from streamgauge.measure.percentiles import curve
+from streamgauge.measure.ratio import Ratio
 from streamgauge.measure.statistics import Floats
-from streamgauge.report.compare_rows import Row, headline_metrics, place, rows
+from streamgauge.report.compare_rows import Row, headline_metrics, rows
 from streamgauge.report.standalone import BAD, GOOD, NEUTRAL, PALETTE, configured
+from streamgauge.units import format_rate
 
 _NINES = (
     "datum.value == 0 ? '0 %' : datum.value < 1 ? '50 %'"
@@ -23,10 +25,16 @@ _MS = (
     "datum.value < 1 ? '< 1 ms' : datum.value < 1000 ? format(datum.value, '~r') + ' ms'"
     " : format(datum.value / 1000, '~r') + ' s'"
 )
-_VERDICTS = ("better", "worse", "no difference", "neither better nor worse", "too few trials")
-_COLOURS = (GOOD, BAD, NEUTRAL, NEUTRAL, NEUTRAL)
-_SHAPES = ("triangle-up", "triangle-down", "circle", "diamond", "cross")
+_KINDS = {
+    "better": (GOOD, "triangle-up"),
+    "worse": (BAD, "triangle-down"),
+    "no difference": (NEUTRAL, "circle"),
+    "neither better nor worse": (NEUTRAL, "diamond"),
+    "too few trials": (NEUTRAL, "cross"),
+}
+_ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
+_STEPS_MS = [step * 10**power for power in range(-1, 7) for step in (1, 2, 5)]
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 FLOOR_MS = 0.5
 """Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
@@ -35,13 +43,10 @@ FLOOR_MS = 0.5
 def forest(comparison: Comparison, further: Sequence[str] = ()) -> Any | None:
     """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
     drawn = [
-        _bar(
-            f"{place(pair)} · {row.metric}", row, each.ratio.value, each.ratio.low, each.ratio.high
-        )
+        _bar(f"{pair.query} at {format_rate(pair.rate)} · {row.metric}", row, each.ratio)
         for pair in comparison.pairs
-        for each, row in zip(
-            headline_metrics(pair, further), rows(headline_metrics(pair, further)), strict=True
-        )
+        for each in headline_metrics(pair, further)
+        for row in rows([each])
         if each.ratio is not None
     ]
     if not drawn:
@@ -53,18 +58,16 @@ def forest(comparison: Comparison, further: Sequence[str] = ()) -> Any | None:
     return _forest(drawn, low, high)
 
 
-def _bar(
-    label: str, row: Row, value: float, low: float | None, high: float | None
-) -> dict[str, Any]:
+def _bar(label: str, row: Row, ratio: Ratio) -> dict[str, Any]:
     kind = {True: "better", False: "worse", None: "neither better nor worse"}[row.improves]
     if row.word in ("no difference", "too few trials"):
         kind = row.word
     return {
         "metric": label,
         "verdict": kind,
-        "value": value,
-        "low": value if low is None else low,
-        "high": value if high is None else high,
+        "value": ratio.value,
+        "low": ratio.value if ratio.low is None else ratio.low,
+        "high": ratio.value if ratio.high is None else ratio.high,
         "told": f"{row.ratio} ({row.interval}): {row.word}",
         "base": row.base,
         "other": row.other,
@@ -78,21 +81,32 @@ def _domain(drawn: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return 1 / reach, reach
 
 
+def _ticks(reach: float) -> list[float]:
+    """Choose round numbers that stand apart, and below 1 what inverts them."""
+    above: list[float] = []
+    for each in _ABOVE:
+        if each <= reach and math.log(each / (above or [1])[-1]) >= math.log(reach) / 6:
+            above.append(each)
+    return [*(round(1 / each, 2) for each in reversed(above)), 1, *above]
+
+
 def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> Any:
     order = [each["metric"] for each in drawn]
+    kinds = [kind for kind in _KINDS if any(each["verdict"] == kind for each in drawn)]
+    colours, shapes = zip(*(_KINDS[kind] for kind in kinds), strict=True)
     base = alt.Chart(_values(drawn)).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=340)),
-        color=alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS)),
+        color=alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=colours)),
         tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "told", "base", "other")],
     )
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(format=".2~r", title="other ÷ base", tickCount=7)
+    axis = alt.Axis(values=_ticks(high), format="~r", title="other ÷ base", labelOverlap="greedy")
     bars = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
     )
     points = base.mark_point(size=70, filled=True, opacity=1).encode(
         x=alt.X("value:Q", scale=scale),
-        shape=alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES)),
+        shape=alt.Shape("verdict:N", scale=alt.Scale(domain=kinds, range=shapes)),
     )
     one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
     layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
@@ -116,13 +130,18 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> Any:
     dashes = [_DASHES[number % len(_DASHES)] for number in range(len(names))]
     return configured(
         alt.Chart(_values(lines))
-        .mark_line(interpolate="step-before")
+        .mark_line()
         .encode(
             x=alt.X(
                 "nines:Q",
+                scale=alt.Scale(nice=False),
                 axis=alt.Axis(values=[0, 0.30103, *range(1, 9)], labelExpr=_NINES, title=None),
             ),
-            y=alt.Y("ms:Q", scale=alt.Scale(type="log"), axis=alt.Axis(labelExpr=_MS, title=None)),
+            y=alt.Y(
+                "ms:Q",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(labelExpr=_MS, title=None, values=_STEPS_MS),
+            ),
             color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours)),
             strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes)),
             detail="line:N",

@@ -116,15 +116,21 @@ def value_text(name: str, value: float) -> str:
 
 
 def _sample(name: str, sample: Sample | None) -> str:
-    """Write the median, and the range where there is one."""
+    """Write the median, and the range where there is one: `99 ms (98–100)`."""
     if sample is None:
         return "–"
-    median = value_text(name, sample.median)
-    low, high = value_text(name, sample.low), value_text(name, sample.high)
-    return median if low == high else f"{median} ({low} – {high})"
+    median, low, high = (
+        value_text(name, each) for each in (sample.median, sample.low, sample.high)
+    )
+    if low == high:
+        return median
+    unit = median.partition(" ")[2]
+    if unit and all(each.partition(" ")[2] == unit for each in (low, high)):
+        low, high = (each.removesuffix(f" {unit}") for each in (low, high))
+    return f"{median} ({low}–{high})"
 
 
 def _interval(each: Compared) -> str:
     if each.ratio is None or each.ratio.low is None or each.ratio.high is None:
         return "–"
-    return f"{number(each.ratio.low)} – {number(each.ratio.high)}"
+    return f"{number(each.ratio.low)}–{number(each.ratio.high)}"

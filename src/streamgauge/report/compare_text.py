@@ -85,9 +85,8 @@ def _table(found: Sequence[Row]) -> Table:
 
 
 def _limit(checked: Checked) -> Text:
-    where = f"{checked.limit} {checked.place}".strip()
     return Text.assemble(
-        f"  {where}: ",
+        f"  {checked.limit} {checked.place}, {checked.other}: ",
         (checked.outcome, _OUTCOMES[checked.outcome]),
-        f": {checked.reason}" if checked.reason else "",
+        f", {checked.reason}",
     )

@@ -100,7 +100,7 @@ def configured(chart: alt.TopLevelMixin) -> Any:
         )
         .configure_view(stroke=None)
         .configure_axis(domain=False, ticks=False, labelFontSize=11, titleFontWeight="normal")
-        .configure_legend(orient="bottom", title=None, labelLimit=360, columns=1)
+        .configure_legend(orient="bottom", title=None, labelLimit=360)
     )
 
 

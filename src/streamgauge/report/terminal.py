@@ -32,11 +32,13 @@ def render(folder: RunFolder) -> RenderableType:
 def runs_table(runs: Sequence[tuple[RunFolder, RunRecord]]) -> Table:
     """List runs."""
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("run", "started", "status", "trials", "what"):
-        table.add_column(name)
+    for name in ("run", "started", "status", "trials"):
+        table.add_column(name, no_wrap=True, overflow="fold")
+    table.add_column("what", overflow="fold")
     for folder, record in runs:
+        started = record.started[:16].replace("T", " ")
         number = str(folder.count_finished())
-        table.add_row(record.id, record.started, record.status, number, escape(_what(record)))
+        table.add_row(record.id, started, record.status, number, escape(_what(record)))
     return table
 
 
