@@ -68,7 +68,7 @@ class Run:
         """A row per second and trial: CPU, memory and disk by role, load, progress."""
         return tables.timeline(self.folder)
 
-    def chart(self, what: str = "latency") -> alt.LayerChart:
+    def chart(self, what: str = "latency") -> alt.TopLevelMixin:
         """Draw a chart for a notebook: `latency`, percentiles with a line per trial."""
         from streamgauge.report.run_charts import CHARTS
 
@@ -105,7 +105,7 @@ class RunComparison:
 
         return pa.Table.from_pylist(flat_rows(self.comparison))
 
-    def chart(self) -> alt.LayerChart | None:
+    def chart(self) -> alt.TopLevelMixin | None:
         """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
         from streamgauge.report.compare_charts import forest
 

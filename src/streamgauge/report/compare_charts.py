@@ -40,7 +40,7 @@ FLOOR_MS = 0.5
 """Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
 
 
-def forest(comparison: Comparison, further: Sequence[str] = ()) -> Any | None:
+def forest(comparison: Comparison, further: Sequence[str] = ()) -> alt.TopLevelMixin | None:
     """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
     drawn = [
         _bar(f"{pair.query} at {format_rate(pair.rate)} · {row.metric}", row, each.ratio)
@@ -90,7 +90,7 @@ def _ticks(reach: float) -> list[float]:
     return [*(round(1 / each, 2) for each in reversed(above)), 1, *above]
 
 
-def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> Any:
+def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLevelMixin:
     order = [each["metric"] for each in drawn]
     kinds = [kind for kind in _KINDS if any(each["verdict"] == kind for each in drawn)]
     colours, shapes = zip(*(_KINDS[kind] for kind in kinds), strict=True)
@@ -113,7 +113,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> Any:
     return configured(layers.properties(width="container", height=alt.Step(22)))
 
 
-def curves(samples: Mapping[str, Sequence[Floats]]) -> Any:
+def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
     """Draw the percentiles of several runs over each other.
 
     Args:

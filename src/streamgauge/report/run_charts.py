@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+
+import altair as alt
 
 from streamgauge.errors import UsageError
 from streamgauge.measure.statistics import Floats
@@ -13,7 +14,7 @@ from streamgauge.results.tables import measured_seconds
 from streamgauge.units import format_rate
 
 
-def latency(folder: RunFolder) -> Any:
+def latency(folder: RunFolder) -> alt.TopLevelMixin:
     """Draw the percentiles of each query at each rate; thin lines are its single trials."""
     samples: dict[str, list[Floats]] = {}
     for result in folder.trials():
@@ -26,4 +27,4 @@ def latency(folder: RunFolder) -> Any:
     return curves(samples)
 
 
-CHARTS: Mapping[str, Callable[[RunFolder], Any]] = {"latency": latency}
+CHARTS: Mapping[str, Callable[[RunFolder], alt.TopLevelMixin]] = {"latency": latency}

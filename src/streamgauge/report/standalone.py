@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import altair as alt
+import vl_convert
 
 from streamgauge.files import write_atomically
-
-if TYPE_CHECKING:
-    import altair as alt
 
 # Okabe and Ito's colours, the light ones darkened: each stands out from white and from black.
 PALETTE = ("#1f7fc0", "#d55e00", "#009e73", "#b5599a", "#b98900", "#7d8590", "#5b6fd6", "#a0522d")
@@ -67,7 +67,7 @@ def page(title: str, body: Sequence[str], charts: Mapping[str, alt.TopLevelMixin
     parts += body
     parts += [_data(name, chart.to_dict()) for name, chart in charts.items()]
     if charts:
-        parts.append(f'<script type="module">{_library()}\n{_DRAW}</script>')
+        parts.append(f'<script type="module">{_script()}</script>')
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
@@ -92,16 +92,17 @@ def figure(name: str, caption: str) -> str:
     )
 
 
-def configured(chart: alt.TopLevelMixin) -> Any:
+def configured(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
     """Give a chart the looks that all charts share; text and grid take the page's colours."""
-    return (
-        chart.configure(  # type: ignore[attr-defined]  # every chart has it, their base has not
+    looks: alt.TopLevelMixin = (
+        chart.configure(
             background="transparent", font="system-ui, -apple-system, 'Segoe UI', sans-serif"
         )
         .configure_view(stroke=None)
         .configure_axis(domain=False, ticks=False, labelFontSize=11, titleFontWeight="normal")
         .configure_legend(orient="bottom", title=None, labelLimit=360)
     )
+    return looks
 
 
 def _data(name: str, spec: Mapping[str, Any]) -> str:
@@ -110,11 +111,7 @@ def _data(name: str, spec: Mapping[str, Any]) -> str:
     return f'<script type="application/json" id="{escape(name)}">{text}</script>'
 
 
-def _library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed, which come with the package: no network."""
-    import altair as alt
-    import vl_convert
-
+def _script() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed, which come with the package, and what draws."""
     major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
-    bundle: str = vl_convert.javascript_bundle(vl_version=f"v{major}.{minor}")
-    return bundle
+    return vl_convert.javascript_bundle(_DRAW, f"v{major}.{minor}")

@@ -42,7 +42,7 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
     write_page(path, title, body, charts)
 
 
-def sweep_chart(points: Sequence[Point], name: str, factor: str) -> Any:
+def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevelMixin:
     """Draw the points of one machine: a line per series, a bar from smallest to largest trial."""
     declared = metric(name)
     scale, unit = _SCALED.get(declared.unit, (1.0, declared.unit))
