@@ -50,7 +50,8 @@ def start(
     prepare_engine(spec.engine, listen)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
-        folder = RunFolder.create(runs, spec, list(command), machine.describe())
+        version = load_workload(spec.workload).version
+        folder = RunFolder.create(runs, spec, list(command), machine.describe(), version)
         _go_on(folder, listen, services, clock)
     return folder
 

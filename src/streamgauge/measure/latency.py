@@ -17,7 +17,7 @@ from streamgauge.measure.statistics import Floats
 if TYPE_CHECKING:
     from streamgauge.spec.contracts import Span
 
-_SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
+SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
 
 
 def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> pa.Table:
@@ -29,16 +29,22 @@ def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> p
     end = latencies["window_end"]
     if window_ms is None and end.null_count < len(end):
         raise ValueError("the latencies of windows can only be chosen by the window's size")
+    return latencies.filter(is_measured(latencies, span, window_ms or 0))
+
+
+def is_measured(latencies: pa.Table, span: Span, window_ms: int) -> pa.ChunkedArray:
+    """Tell of each row whether it counts for the measured span."""
+    end = latencies["window_end"]
     intended = latencies["intended"]
     in_span = pc.and_(
         pc.greater_equal(intended, span.start_ms),
         pc.less(intended, span.end_ms),
     )
     window_in_span = pc.and_(
-        pc.greater_equal(end, span.start_ms + (window_ms or 0)),
+        pc.greater_equal(end, span.start_ms + window_ms),
         pc.less_equal(end, span.end_ms),
     )
-    return latencies.filter(pc.if_else(pc.is_null(end), in_span, window_in_span))
+    return pc.if_else(pc.is_null(end), in_span, window_in_span)
 
 
 def seconds(latencies: pa.Table) -> dict[str, Floats]:
@@ -46,7 +52,7 @@ def seconds(latencies: pa.Table) -> dict[str, Floats]:
 
     Each is in the order of the rows; rows without a window have no `window_latency`.
     """
-    return {name: _since(latencies, start) for name, start in _SINCE.items()}
+    return {name: _since(latencies, start) for name, start in SINCE.items()}
 
 
 def summarize(latencies: pa.Table) -> dict[str, float]:

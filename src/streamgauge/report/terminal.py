@@ -29,18 +29,23 @@ def render(folder: RunFolder) -> RenderableType:
     return Group(*parts)
 
 
-def runs_table(folders: Sequence[RunFolder]) -> Table:
-    """List runs, the latest first."""
+def runs_table(runs: Sequence[tuple[RunFolder, RunRecord]]) -> Table:
+    """List runs."""
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("run", "started", "status", "trials", "what"):
-        table.add_column(name)
-    for folder in folders:
-        record = folder.record()
-        spec = record.spec
-        what = f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}"
-        number = str(len(folder.trials()))
-        table.add_row(record.id, record.started, record.status, number, escape(what))
+    for name in ("run", "started", "status", "trials"):
+        table.add_column(name, no_wrap=True, overflow="fold")
+    table.add_column("what", overflow="fold")
+    for folder, record in runs:
+        started = record.started[:16].replace("T", " ")
+        number = str(folder.count_finished())
+        table.add_row(record.id, started, record.status, number, escape(_what(record)))
     return table
+
+
+def _what(record: RunRecord) -> str:
+    spec = record.spec
+    tags = "".join(f" · {key}={value}" for key, value in spec.tags.items())
+    return f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}{tags}"
 
 
 def _headline(record: RunRecord) -> Text:

@@ -116,6 +116,8 @@ class TrialResult(Model):
     """The measured span, epoch milliseconds of intended time."""
     checkpoints_ms: list[int] = []
     """When the engine paused for a checkpoint inside the measured span, epoch milliseconds."""
+    window_ms: int | None = None
+    """Size of the query's time windows, if it has any."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}

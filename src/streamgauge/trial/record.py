@@ -61,6 +61,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         if outcome.measured
         else None,
         checkpoints_ms=outcome.checkpoints_ms,
+        window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
         sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},

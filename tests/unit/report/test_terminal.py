@@ -83,7 +83,7 @@ def test_markup_in_names_is_text(tmp_path: Path, run_spec: RunSpec) -> None:
     spec = run_spec.model_copy(update={"engine": "[red]x[/red]"})
     folder = RunFolder.create(tmp_path, spec, [], {})
     console = Console(file=io.StringIO(), width=200)
-    console.print(runs_table([folder]))
+    console.print(runs_table([(folder, folder.record())]))
     assert isinstance(console.file, io.StringIO)
     assert "[red]x[/red]" in console.file.getvalue()
 
