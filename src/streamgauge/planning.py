@@ -23,7 +23,7 @@ from streamgauge.spec.addresses import public_postgres
 from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.units import parse_duration, parse_rate, parse_size
+from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
 
 QUICK = {"duration": "20s", "warmup": "15s"}
 
@@ -256,9 +256,22 @@ def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
         else:
             fields[name] = parse_size(str(value)) if name in sizes else value
     try:
-        return LoadSpec(**fields)
+        load = LoadSpec(**fields)
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
+    _refuse_laxer(load)
+    return load
+
+
+def _refuse_laxer(load: LoadSpec) -> None:
+    """Let nobody call a trial valid that the defaults call invalid."""
+    default = LoadSpec()
+    if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
+        raise UsageError(
+            "the limits of a valid trial can only be made stricter",
+            f"Choose -L min_sent from {default.min_sent:g} to 1 and -L max_lateness up to"
+            f" {format_duration(default.max_lateness_s)}.",
+        )
 
 
 def _explain(error: ValidationError) -> str:
