@@ -264,14 +264,19 @@ def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
         load = LoadSpec(**fields)
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
-    usual = LoadSpec()
-    if load.min_sent < usual.min_sent or load.max_lateness_s > usual.max_lateness_s:
-        raise UsageError(
-            "the limits of a valid trial can be made stricter, not looser:"
-            f" min_sent at least {usual.min_sent:g},"
-            f" max_lateness at most {format_duration(usual.max_lateness_s)}"
-        )
+    _refuse_laxer(load)
     return load
+
+
+def _refuse_laxer(load: LoadSpec) -> None:
+    """Let nobody call a trial valid that the defaults call invalid."""
+    default = LoadSpec()
+    if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
+        raise UsageError(
+            "the limits of a valid trial can only be made stricter",
+            f"Choose -L min_sent from {default.min_sent:g} to 1 and -L max_lateness up to"
+            f" {format_duration(default.max_lateness_s)}.",
+        )
 
 
 def _explain(error: ValidationError) -> str:

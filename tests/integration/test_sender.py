@@ -10,7 +10,7 @@ import pytest
 
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.load import arrivals
-from streamgauge.load.process import Sender
+from streamgauge.load.senders import Senders
 from streamgauge.services.service import RunningService
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
@@ -56,7 +56,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def run_load(sender: Sender, start_ms: int) -> None:
+def run_load(sender: Senders, start_ms: int) -> None:
     sender.begin(start_ms)
     while not sender.finished:
         assert sender.failure() is None
@@ -69,7 +69,7 @@ def test_every_record_is_sent_once_at_its_intended_time_to_its_partition(
     spec = make_spec()
     endpoints = make_endpoints(transport.endpoint, "sensor1", "sensor2", partitions=2)
     transport.create(endpoints)
-    with Sender.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, tmp_path) as sender:
         sender.ready(60)
         first = sender.markers()
         start_ms = now_ms() + 200
@@ -115,7 +115,7 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
     spec = make_spec(query="q3", rate=200_000.0, partitions=1, warmup_s=0.0, load=load)
     endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
-    with Sender.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, tmp_path) as sender:
         sender.ready(60)
         run_load(sender, now_ms())
         summary = sender.finish()
@@ -129,7 +129,7 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
 def test_a_sender_that_dies_says_why(transport: KafkaTransport, tmp_path: Path) -> None:
     spec = make_spec(workload="nonesuch")
     with (
-        Sender.start(spec, make_endpoints(transport.endpoint), tmp_path) as sender,
+        Senders.start(spec, make_endpoints(transport.endpoint), tmp_path) as sender,
         pytest.raises(TrialInvalid, match="unknown workload 'nonesuch'"),
     ):
         sender.ready(60)
@@ -138,7 +138,7 @@ def test_a_sender_that_dies_says_why(transport: KafkaTransport, tmp_path: Path) 
 def test_a_killed_sender_is_noticed(transport: KafkaTransport, tmp_path: Path) -> None:
     endpoints = make_endpoints(transport.endpoint, partitions=2)
     transport.create(endpoints)
-    with Sender.start(make_spec(query="q3"), endpoints, tmp_path) as sender:
+    with Senders.start(make_spec(query="q3"), endpoints, tmp_path) as sender:
         sender.ready(60)
         sender.stop()
         assert "SIGTERM" in (sender.failure() or "")
@@ -151,7 +151,7 @@ def test_settings_that_contradict_are_refused_before_anything_starts(
 ) -> None:
     spec = make_spec(load=LoadSpec(acks="1"))
     with pytest.raises(UsageError, match="acks=all"):
-        Sender.start(spec, make_endpoints(kafka.endpoint), tmp_path)
+        Senders.start(spec, make_endpoints(kafka.endpoint), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -162,7 +162,7 @@ def test_endpoints_of_a_load_without_acknowledgement(
     endpoints: Endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
     spec = make_spec(query="q3", partitions=1, load=load)
-    with Sender.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, tmp_path) as sender:
         sender.ready(60)
         assert [marker.offset for marker in sender.markers()] == [0]
         run_load(sender, now_ms())

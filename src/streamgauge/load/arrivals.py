@@ -71,6 +71,11 @@ def records(spec: TrialSpec) -> int:
     return schedule(spec).due(spans_of(spec).total - 1)
 
 
+def payloads(spec: TrialSpec) -> int:
+    """Count the records of each input stream, markers included."""
+    return records(spec) + 2 * spec.partitions
+
+
 def profile(spec: TrialSpec, pieces: int = 1) -> list[float]:
     """Return the records per second and stream, over equal pieces of the measured time."""
     planned, spans = schedule(spec), spans_of(spec)

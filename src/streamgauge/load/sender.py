@@ -2,6 +2,9 @@
 
 It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
 `begin`, `end`. Its answers, and a tick a second during the load, are lines of JSON on stdout.
+
+Record i of a stream has the number i, the first markers included, whoever sends it: of n senders
+each sends every n-th record, and the first one the markers.
 """
 
 from __future__ import annotations
@@ -30,10 +33,12 @@ from streamgauge.load.messages import (
     Markers,
     Ready,
     SenderJob,
-    SenderSummary,
+    Sent,
     TickLine,
 )
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
+from streamgauge.load.payloads import Memory, Streamed
+from streamgauge.load.schedule import Share
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
@@ -48,7 +53,8 @@ class Sender:
 
     def __init__(self, job: SenderJob, workload: Workload) -> None:
         self._spec, self._ticks = job.spec, job.ticks
-        self._schedule, self._records = arrivals.schedule(job.spec), arrivals.records(job.spec)
+        self._schedule = Share(arrivals.schedule(job.spec), job.number, job.spec.load.senders)
+        self._records = arrivals.records(job.spec)
         client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
@@ -60,36 +66,44 @@ class Sender:
         self._producer.list_topics(timeout=10)
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
+        self._next_marker = 0
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
         names = workload.queries[job.spec.query].streams
-        count = self._records + 2 * job.spec.partitions
+        count = arrivals.payloads(job.spec) if job.payloads is None else 1
         for number, name in enumerate(names):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
             self._streams[name] = Stream(
-                job.inputs[name], job.spec.partitions, payloads.ring, number, len(names)
+                job.inputs[name],
+                job.spec.partitions,
+                Memory(payloads.ring) if job.payloads is None else Streamed(job.payloads / name),
+                number,
+                len(names),
+                next=job.spec.partitions + job.number,
+                step=job.spec.load.senders,
             )
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
         delivered: list[Marker] = []
         for name in self._streams:
-            for _ in range(self._spec.partitions):
-                self._send_marker(name, delivered)
+            for partition in range(self._spec.partitions):
+                self._send_marker(name, self._next_marker + partition, delivered)
+        self._next_marker = self._records + self._spec.partitions
         wanted = len(self._streams) * self._spec.partitions
         if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
         return Markers(markers=delivered)
 
-    def load(self, start_ms: int) -> SenderSummary:
+    def load(self, start_ms: int) -> Sent:
         """Send the load, write the record of it and sum it up."""
         loop = OpenLoop(
             self._producer,
             list(self._streams.values()),
             self._schedule,
-            self._records,
+            self._schedule.due(arrivals.spans_of(self._spec).total - 1),
             lambda: self._errors,
         )
         cpu_s = time.process_time()
@@ -97,23 +111,23 @@ class Sender:
         outstanding = self._producer.flush(_FLUSH_S)
         cpu_s = time.process_time() - cpu_s
         _write(loop.rows, self._ticks)
-        return SenderSummary(
+        return Sent(
             due=loop.due,
             sent=loop.sent,
             acknowledged=loop.sent - outstanding - self._errors,
             errors=self._errors,
             backpressure_s=loop.backpressure_s,
-            send_lateness=loop.lateness.statistics(),
+            lateness=loop.lateness.counts,
             fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
             cpu_s=cpu_s,
         )
 
-    def _send_marker(self, name: str, delivered: list[Marker]) -> None:
+    def _send_marker(self, name: str, record: int, delivered: list[Marker]) -> None:
         stream = self._streams[name]
-        record, stream.next = stream.next, stream.next + 1
         id_ = stream.id(record)
-        marker = self._markers[name]
-        payload = stream.ring[record % len(stream.ring)] if marker is None else marker
+        payload = self._markers[name]
+        if payload is None:
+            (payload,) = stream.source.take(record, 1, 1)
         value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
 
         def keep(error: KafkaError | None, message: Message) -> None:

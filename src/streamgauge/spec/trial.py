@@ -27,6 +27,10 @@ class LoadSpec(Model):
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     idempotence: bool = True
     """Keeps the order of sending in the log; needs acks=all."""
+    senders: int = Field(default=1, ge=1, le=64)
+    """Processes that share the load."""
+    source: Literal["memory", "stream"] = "memory"
+    """Where payloads come from: rendered into memory, or streamed from a file."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)

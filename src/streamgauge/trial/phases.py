@@ -22,7 +22,7 @@ from streamgauge.errors import (
     UsageError,
 )
 from streamgauge.load.messages import Marker
-from streamgauge.load.process import Sender
+from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import load_engine, load_workload, trial_job
 from streamgauge.probes.sampler import Probe, Sampler
@@ -90,6 +90,7 @@ class Trial:
         transport = cast(type[KafkaTransport], registry.load("transports", spec.transport))
         self.transport = transport(bench.kafka.endpoint)
         self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
+        self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
@@ -154,7 +155,11 @@ class Trial:
                 self._prepare_tables()
                 self.transport.create(self.endpoints)
                 self._compare_clocks()
-                sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
+                sender = stack.enter_context(
+                    Senders.start(
+                        self.spec, self.endpoints, self.folder, affinity=self._sender_cpus()
+                    )
+                )
                 self.watch.sender = sender
                 sender.check = self.watch.check
             with self._phase("start"):
@@ -201,9 +206,9 @@ class Trial:
                 found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
-    def _probes(self, job: Job, sender: Sender, drainage: Drainage) -> dict[str, Probe]:
+    def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
-        roots |= {"engine": job.processes, "sender": lambda: [sender.pid]}
+        roots |= {"engine": job.processes, "sender": lambda: sender.pids}
         return trial_probes(
             self.query, self.endpoints, self.transport, roots, drainage.finished, sender
         )
@@ -215,9 +220,12 @@ class Trial:
                 self.spec, self.endpoints.postgres, self.bench.cache, self.bench.spark
             )
 
+    def _sender_cpus(self) -> list[int] | None:
+        """Leave the engine's CPUs alone where it does not have them all."""
+        return self._cpus[self.spec.cores :] if self.spec.cores else None
+
     def _start_engine(self) -> Job:
-        cpus = sorted(os.sched_getaffinity(0))[: self.spec.cores]
-        resources = Resources(cpus=tuple(cpus))
+        resources = Resources(cpus=tuple(self._cpus[: self.spec.cores]))
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
 
     def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
@@ -235,7 +243,7 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
-    def _run_load(self, sender: Sender) -> None:
+    def _run_load(self, sender: Senders) -> None:
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
         measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
@@ -250,7 +258,7 @@ class Trial:
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, start_ms, sender, acts)
 
-    def _until(self, end_ms: int, start_ms: int, sender: Sender, acts: list[Act]) -> None:
+    def _until(self, end_ms: int, start_ms: int, sender: Senders, acts: list[Act]) -> None:
         """Look after the trial until a time, or until all is sent."""
         clock = self.bench.clock
         while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:

@@ -64,7 +64,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
-        sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
+        sender=outcome.sender.model_dump() if outcome.sender else {},
     )
 
 
@@ -161,6 +161,10 @@ class _Facts:
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
             clock_offset_s=self.outcome.clock_offset_s,
+            errors=sender.errors if sender else 0,
+            backpressure_s=sender.backpressure_s if sender else 0.0,
+            send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
+            senders=sender.senders if sender else 1,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:
