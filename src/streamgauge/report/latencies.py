@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.report.frame import Frame
@@ -30,7 +31,8 @@ _STEP_OF_NINES = 0.05
 # The smallest value with at least p of its bin at or below it, where the bin carries p.
 _PERCENTILES = """
     WITH counted AS (
-        SELECT (intended - {origin}) // {width} AS bin, emitted - {since} AS ms, count(*) AS n
+        SELECT floor((intended - {origin}) / {width})::BIGINT AS bin, emitted - {since} AS ms,
+               count(*) AS n
         FROM outputs WHERE {since} IS NOT NULL GROUP BY ALL),
     summed AS (
         SELECT bin, ms, sum(n) OVER (PARTITION BY bin ORDER BY ms) AS upto,
@@ -76,7 +78,10 @@ class Latencies:
 
     def __init__(self, file: Path, frame: Frame) -> None:
         columns = ["intended", "appended", "emitted", "window_end"]
-        self.table: pa.Table = pq.read_table(file, columns=columns)
+        # The first markers come before the load, to an engine that is still cold.
+        begin_ms = frame.origin_ms + round(frame.start_s * 1000)
+        loaded = pc.field("intended") >= begin_ms
+        self.table: pa.Table = pq.read_table(file, columns=columns, filters=loaded)
         self._frame = frame
         self._sql = duckdb.connect()
         self._sql.register("outputs", self.table)
@@ -100,7 +105,7 @@ class Latencies:
         slowest = self._query(
             "SELECT arg_max(intended, emitted - appended) AS intended,"
             " max(emitted - appended) AS ms FROM outputs"
-            " GROUP BY (intended - {origin}) // {width}"
+            " GROUP BY floor((intended - {origin}) / {width})"
         )
         step = max(1, math.ceil(len(self.table) / max(1, most - len(slowest))))
         some = self.table.take(np.arange(0, len(self.table), step))
@@ -116,7 +121,7 @@ class Latencies:
     def emitted(self) -> dict[str, Json]:
         """Return the outputs per second, by the time at which they came; a pause is 0."""
         rows = self._query(
-            "SELECT (emitted - {origin}) // {width} AS bin, count(*) AS n"
+            "SELECT floor((emitted - {origin}) / {width})::BIGINT AS bin, count(*) AS n"
             " FROM outputs GROUP BY bin ORDER BY bin"
         )
         if not len(rows):

@@ -9,6 +9,7 @@ from html import escape
 from streamgauge.spec.contracts import Json
 
 _VOID = frozenset({"input", "meta"})
+_NUMBER = '<td class="number"'
 
 
 class Html(str):
@@ -46,13 +47,17 @@ def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, class_: str = ""
 ) -> Html:
     """Make a table that can be sorted and scrolled; cells that are no `td` become one."""
-    body = join(tag("tr", *(_cell(cell) for cell in row)) for row in rows)
-    head = tag("tr", *(tag("th", text, scope="col") for text in header))
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    numbers = [cell.startswith(_NUMBER) for cell in cells[0]] if cells else [False] * len(header)
+    head = [
+        tag("th", text, scope="col", class_="number" if right else None)
+        for text, right in zip(header, numbers, strict=True)
+    ]
     made = tag(
         "table",
         tag("caption", caption, class_="aside"),
-        tag("thead", head),
-        tag("tbody", body),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *(tag("tr", *row) for row in cells)),
         class_=f"sortable {class_}".strip(),
     )
     return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)

@@ -2,7 +2,6 @@
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const page = read("page");
-  const { colours, dashes } = page.palette;
   const make = (name, attributes, ...content) => {
     const svg = ["svg", "line", "rect"].includes(name);
     const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -20,14 +19,14 @@
     "records": (value) => thousands(value),
     "1/s": (value) => `${thousands(value)}/s`,
     "cores": (value) => value.toFixed(2),
-    "MiB": (value) => value >= 1024 ? `${digits(value / 1024)} GiB` : `${digits(value)} MiB`,
+    "GiB": (value) => value < 1 ? `${digits(value * 1024)} MiB` : `${digits(value)} GiB`,
     "MiB/s": (value) => `${digits(value)} MiB/s`,
     "": (value) => value.toFixed(2),
   };
 
-  const style = (place, shape) => ({
+  const look = (place, colours, dashed) => ({
     c: colours[place % colours.length],
-    d: shape === "lines" ? dashes[place % dashes.length] : [],
+    d: dashed ? page.dashes[place % page.dashes.length] : [],
   });
 
   const nearest = (sorted, wanted) => {
@@ -164,10 +163,10 @@
 
   const legend = (figure, entries, shape, unit) => {
     const readouts = [];
-    const items = entries.map(({ name, times, values, look }) => {
+    const items = entries.map(({ name, times, values, looks }) => {
       const output = make("b", {});
       readouts.push({ times, values, unit, output });
-      return make("li", {}, swatch(look, shape), name, output);
+      return make("li", {}, swatch(looks, shape), name, output);
     });
     figure.querySelector(".legend").replaceChildren(...items);
     return readouts;
@@ -219,10 +218,11 @@
       const columns = trial.charts[name];
       figure.hidden = !columns || Object.keys(columns).length < 2;
       if (figure.hidden) return;
-      const { spec, unit, shape } = page.charts[name];
+      const { spec, unit, shape, colours, dashed } = page.charts[name];
       const series = Object.keys(columns).filter((key) => key !== "t");
-      const entries = series.map((key, place) => ({ name: key, times: columns.t, values: columns[key], look: style(place, shape) }));
-      const rows = entries.flatMap(({ name: s, times, values, look }, i) => times.map((x, k) => ({ x, v: values[k], s, i, ...look }))
+      const entries = series.map((key, place) => ({ name: key, times: columns.t, values: columns[key], looks: look(place, colours, dashed) }))
+        .filter(({ values }) => values.some((value) => value !== null));
+      const rows = entries.flatMap(({ name: s, times, values, looks }, i) => times.map((x, k) => ({ x, v: values[k], s, i, ...looks }))
         .filter(({ v }) => v !== null));
       const { fit } = trial.charts;
       figure.querySelector(".said").textContent = trial.said[name] ?? "";
@@ -242,8 +242,8 @@
       const lines = read(`${this.name}-distribution`);
       if (!lines.length) return;
       const figure = this.element.querySelector("figure.distribution");
-      const rows = lines.flatMap(({ place, bold, t, v }, s) => t.map((x, k) => ({ x, v: v[k], s, w: bold ? 2.4 : 1, o: bold ? 1 : 0.55, ...style(place, "lines") })));
-      const entries = lines.filter(({ bold }) => bold).map(({ name, place, t, v }) => ({ name, times: t, values: v, look: style(place, "lines") }));
+      const rows = lines.flatMap(({ place, bold, t, v }, s) => t.map((x, k) => ({ x, v: v[k], s, w: bold ? 2.4 : 1, o: bold ? 1 : 0.55, ...look(place, page.colours, true) })));
+      const entries = lines.filter(({ bold }) => bold).map(({ name, place, t, v }) => ({ name, times: t, values: v, looks: look(place, page.colours, true) }));
       this.nines.clear(0, Math.max(...lines.flatMap(({ t }) => t)), 0.05);
       await this.nines.add(figure, page.distribution, { rows }, legend(figure, entries, "lines", "ms"));
       this.element.dataset.distributed = "yes";

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 from streamgauge.report.markup import Html, join, tag
@@ -25,7 +24,7 @@ _SHAPES = Html(
 )
 
 
-def make_page(title: str, body: Sequence[str], *, data: Sequence[Html] = ()) -> str:
+def make_page(title: str, body: Sequence[str], data: Sequence[Html], library: str) -> str:
     """Return a whole page.
 
     The policy in its head lets the page run its own scripts only and load nothing.
@@ -34,11 +33,10 @@ def make_page(title: str, body: Sequence[str], *, data: Sequence[Html] = ()) -> 
         title: What the browser shows.
         body: The content of `main`.
         data: What the page's script reads.
+        library: What `chart_library` returned.
     """
-    with ThreadPoolExecutor(1) as other:  # making the bundle takes most of the time
-        bundle = other.submit(_chart_library)
-        style = _file("page.css")
-        scripts = [bundle.result(), _file("page.js")]
+    style = _file("page.css")
+    scripts = [library, _file("page.js")]
     head = join(
         [
             tag("meta", charset="utf-8"),
@@ -60,6 +58,13 @@ def make_page(title: str, body: Sequence[str], *, data: Sequence[Html] = ()) -> 
     )
 
 
+def chart_library() -> str:
+    """Return the JavaScript that draws charts; making it takes more than a second."""
+    from vl_convert import javascript_bundle
+
+    return _inside_script(javascript_bundle())
+
+
 def mark(holds: bool | None) -> Html:
     """Draw a verdict: a disc with a tick, an octagon with a cross, or a diamond with a dash."""
     names = {True: ("yes", "yes"), False: ("no", "no"), None: ("untold", "not to be told")}
@@ -67,6 +72,12 @@ def mark(holds: bool | None) -> Html:
     return Html(
         f'<svg class="mark {name}" role="img" aria-label="{says}"><use href="#{name}"/></svg>'
     )
+
+
+def warning(text: str) -> Html:
+    """Make an item of a list of warnings."""
+    shape = Html('<svg class="mark warn" role="img" aria-label="warning"><use href="#warn"/></svg>')
+    return tag("li", shape, tag("span", text))
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -79,12 +90,6 @@ def _policy(scripts: Sequence[str]) -> str:
 
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _chart_library() -> str:
-    from vl_convert import javascript_bundle  # slow to load, and only needed here
-
-    return _inside_script(javascript_bundle())
 
 
 def _file(name: str) -> str:

@@ -10,11 +10,17 @@ from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_duration, format_rate, format_size
 
-_MACHINE = ("host", "system", "cpu", "cores", "memory_bytes")
+_MACHINE = {
+    "host": "host",
+    "system": "system",
+    "cpu": "CPU",
+    "cores": "cores",
+    "memory_bytes": "memory",
+}
 
 
 def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
-    """Return what was set: name, value, default and where it came from."""
+    """Return what was set to something else than its default: name, value, default, origin."""
     found = []
     for name, origin in spec.origins.items():
         field = f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name
@@ -25,21 +31,19 @@ def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
         if isinstance(value, LoadSpec):
             found += [(f"load {key}", *pair, origin) for key, pair in _load(value).items()]
         else:
-            found.append((name, write(field, value), write(field, default), origin))
-    return found
+            found.append((name, _write(field, value), _write(field, default), origin))
+    return [each for each in found if each[1] != each[2]]
 
 
 def machine(record: RunRecord) -> list[tuple[str, str]]:
-    """Return the facts of the machine, then the versions."""
+    """Return the facts of the machine."""
     facts = record.machine
-    rows = [(name, facts[name]) for name in _MACHINE if name in facts]
-    rows += [(name, value) for name, value in facts.items() if name not in _MACHINE]
-    return [
-        ("memory", format_size(value))
-        if name == "memory_bytes" and isinstance(value, int | float)
-        else (name, str(value))
-        for name, value in rows
-    ]
+    return [(says, _write(name, facts[name])) for name, says in _MACHINE.items() if name in facts]
+
+
+def versions(record: RunRecord) -> list[tuple[str, str]]:
+    """Return the versions of all that took part."""
+    return [(name, str(fact)) for name, fact in record.machine.items() if name not in _MACHINE]
 
 
 def services(spec: RunSpec) -> str:
@@ -49,27 +53,26 @@ def services(spec: RunSpec) -> str:
     return ", ".join(told) if told else "embedded, everything on this machine"
 
 
-def write(field: str, value: Any) -> str:
-    """Write a value of the spec as people write it."""
+def _write(field: str, value: Any) -> str:
+    """Write a value as people write it."""
     if value is None or value in ({}, ()):
         return "–"
     if field == "rates":
         return ", ".join(format_rate(rate) for rate in value)
     if field.endswith("_s"):
         return format_duration(value)
+    if field.endswith("_bytes"):
+        return format_size(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in value.items())
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return (
-        {True: "yes", False: "no"}.get(value, str(value)) if value in (True, False) else str(value)
-    )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:
-    default = LoadSpec()
     return {
-        name.removesuffix("_s"): (write(name, getattr(load, name)), write(name, standard))
-        for name, standard in default
-        if getattr(load, name) != standard
+        name.removesuffix("_s"): (_write(name, getattr(load, name)), _write(name, default))
+        for name, default in LoadSpec()
+        if getattr(load, name) != default
     }

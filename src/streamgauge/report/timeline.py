@@ -17,7 +17,8 @@ from streamgauge.metrics import ROLES
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
-_MIB = 1024.0 * 1024.0
+_MIB = 1024.0**2
+_GIB = 1024.0**3
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Timeline:
         return self._sampled({role: present[role] for role in order}, unit, digits)
 
     def memory(self) -> dict[str, Json]:
-        """Return the resident memory by role, in MiB."""
-        return self.by_role("memory", _MIB, 0)
+        """Return the resident memory by role, in GiB."""
+        return self.by_role("memory", _GIB)
 
     def disk(self) -> dict[str, Json]:
         """Return what each role wrote to disk, in MiB/s."""
@@ -119,7 +120,7 @@ def sender_rates(file: Path, frame: Frame) -> dict[str, Json]:
     sql = duckdb.connect()
     sql.register("ticks", ticks)
     rows = sql.sql(
-        "WITH ends AS (SELECT (at_ms - $origin) // $width AS bin, max(due) AS due,"
+        "WITH ends AS (SELECT floor((at_ms - $origin) / $width)::BIGINT AS bin, max(due) AS due,"
         " max(sent) AS sent FROM ticks GROUP BY bin)"
         " SELECT bin, (due - lag(due, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS due,"
         " (sent - lag(sent, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS sent"

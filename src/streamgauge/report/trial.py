@@ -19,7 +19,7 @@ from streamgauge.report.timeline import Series, Timeline, behind_series, sender_
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
-from streamgauge.units import format_count, format_rate
+from streamgauge.units import format_rate
 
 T = TypeVar("T")
 
@@ -163,12 +163,9 @@ def _slope(lag: Series) -> str:
     if fitted.slope is None or fitted.low is None or fitted.high is None:
         return "Too few values for a slope."
 
-    def write(value: float) -> str:
-        return f"{value:+.4f} s/s" if lag.unit == "s" else f"{format_count(value)} records/s"
-
     return (
-        f"Fitted slope over the measured span: {write(fitted.slope)}"
-        f" (90 % interval {write(fitted.low)} to {write(fitted.high)})."
+        f"Fitted slope over the measured span: {fitted.slope:+.2g} {lag.unit}/s"
+        f" (90 % interval {fitted.low:+.2g} to {fitted.high:+.2g})."
     )
 
 

@@ -28,7 +28,8 @@ def sentence(record: RunRecord, results: Sequence[TrialResult]) -> str:
     if not results:
         return "No trial has finished: there is nothing to tell yet."
     faults = _faults(record, results)
-    what = "The trial" if len(results) == 1 else f"All {len(results)} trials"
+    finished = " finished" if record.status in {"running", "interrupted"} else ""
+    what = f"The{finished} trial" if len(results) == 1 else f"All {len(results)}{finished} trials"
     if faults:
         told = "; ".join(faults)
         text = f"{told[0].upper()}{told[1:]}."
