@@ -7,6 +7,7 @@ from typing import Any
 
 from streamgauge import runner
 from streamgauge.planning import Asked, plan_run
+from streamgauge.report.html import write_report
 from streamgauge.results.folder import RunFolder, find
 from streamgauge.services import choose
 
@@ -14,7 +15,7 @@ RUNS = Path("runs")
 
 
 def run(target: str, *, runs: Path = RUNS, **options: Any) -> RunFolder:
-    """Run a workload and return its folder.
+    """Run a workload, write its report and return its folder.
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`.
@@ -24,7 +25,9 @@ def run(target: str, *, runs: Path = RUNS, **options: Any) -> RunFolder:
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
     command = ["python", "-c", f"streamgauge.run({target!r}, …)"]
-    return runner.start(spec, runs, command, lambda _: None, choose(spec))
+    folder = runner.start(spec, runs, command, lambda _: None, choose(spec))
+    write_report(folder)
+    return folder
 
 
 def open(name: str, *, runs: Path = RUNS) -> RunFolder:

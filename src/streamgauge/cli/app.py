@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli import doctor, listing, run, services, show, validate
+from streamgauge.cli import doctor, listing, report, run, services, show, validate
 
 _EPILOG = """\b
 Examples:
@@ -61,6 +61,7 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("list", epilog=listing.EXAMPLES)(listing.list_items)
 app.command("show", epilog=show.SHOW_EXAMPLES)(show.show)
 app.command("runs")(show.runs)
+app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(services_app, name="services")

@@ -3,7 +3,7 @@
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const page = read("page");
   const make = (name, attributes, ...content) => {
-    const svg = ["svg", "line", "rect"].includes(name);
+    const svg = ["svg", "line", "rect", "circle"].includes(name);
     const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     made.append(...content);
@@ -40,9 +40,13 @@
 
   const swatch = ({ c, d }, shape) => {
     const drawn = make("svg", { width: 22, height: 10, "aria-hidden": "true" });
-    drawn.append(shape === "lines"
-      ? make("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: c, "stroke-width": 2.5, "stroke-dasharray": d.join(" ") })
-      : make("rect", { x: 4, y: 0, width: 14, height: 10, rx: 2, fill: c }));
+    const shapes = {
+      lines: () => make("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: c, "stroke-width": 2.5, "stroke-dasharray": d.join(" ") }),
+      areas: () => make("rect", { x: 4, y: 0, width: 14, height: 10, rx: 2, fill: c }),
+      points: () => make("circle", { cx: 11, cy: 5, r: 3, fill: c }),
+      ticks: () => make("line", { x1: 11, x2: 11, y1: 1, y2: 10, stroke: c, "stroke-width": 1.5 }),
+    };
+    drawn.append(shapes[shape]());
     return drawn;
   };
 
@@ -161,13 +165,21 @@
     }
   }
 
-  const legend = (figure, entries, shape, unit) => {
+  // What the legend names beside the series, if the chart has it.
+  const beside = (spec, { charts, limit }) => {
+    const named = { fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && "start of a batch", acts: charts.acts && "done on purpose" };
+    return spec.layer.filter(({ data }) => named[data.name])
+      .map(({ data, mark }) => [named[data.name], { c: mark.color, d: mark.strokeDash ?? [] }, data.name === "boundaries" ? "ticks" : "lines"]);
+  };
+
+  const legend = (figure, entries, shape, unit, others = []) => {
     const readouts = [];
     const items = entries.map(({ name, times, values, looks }) => {
       const output = make("b", {});
       readouts.push({ times, values, unit, output });
       return make("li", {}, swatch(looks, shape), name, output);
     });
+    items.push(...others.map(([name, looks, drawn]) => make("li", {}, swatch(looks, drawn), name)));
     figure.querySelector(".legend").replaceChildren(...items);
     return readouts;
   };
@@ -222,21 +234,20 @@
       const series = Object.keys(columns).filter((key) => key !== "t");
       const entries = series.map((key, place) => ({ name: key, times: columns.t, values: columns[key], looks: look(place, colours, dashed) }))
         .filter(({ values }) => values.some((value) => value !== null));
-      const rows = entries.flatMap(({ name: s, times, values, looks }, i) => times.map((x, k) => ({ x, v: values[k], s, i, ...looks }))
-        .filter(({ v }) => v !== null));
-      const { fit } = trial.charts;
+      // The last is drawn first, so that the first, p50, lies on top.
+      const rows = entries.map(({ name: s, times, values, looks }, i) => times.map((x, k) => ({ x, v: values[k], s, i, ...looks })))
+        .reverse().flat().filter(({ v }) => v !== null);
+      const { fit, boundaries, acts } = trial.charts;
       figure.querySelector(".said").textContent = trial.said[name] ?? "";
-      const readouts = legend(figure, entries, shape, unit);
-      if (shape === "points") readouts.length = 0;
-      const binned = ["lag", "behind", "latency", "event_latency", "window_latency", "singles"].includes(name);
+      const readouts = legend(figure, entries, shape, unit, beside(spec, trial));
       await this.time.add(figure, spec, {
         rows,
         outside: trial.outside,
         limit: trial.limit,
-        boundaries: binned ? places(trial.charts.boundaries) : [],
-        acts: places(trial.charts.acts),
+        boundaries: places(boundaries),
+        acts: places(acts),
         fit: fit ? fit.t.map((x, k) => ({ x, v: fit.v[k] })) : [],
-      }, readouts);
+      }, shape === "points" ? [] : readouts);
     }
     async distribute() {
       const lines = read(`${this.name}-distribution`);

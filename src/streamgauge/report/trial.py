@@ -151,10 +151,8 @@ class _Reader:
         self.view.said["batches"] = f"{batches.describe(found)}."
         if len(found) <= batches.MOST_MARKS:
             self.view.charts["boundaries"] = {"t": [batch.at_s for batch in found]}
-            text = "Ticks at the foot mark where a batch begins."
         else:
-            text = f"Batches are not marked: there were {len(found):,}."
-        self.view.said["latency"] = text
+            self.view.said["latency"] = f"Batches are not marked: there were {len(found):,}."
 
 
 def _slope(lag: Series) -> str:
@@ -163,9 +161,9 @@ def _slope(lag: Series) -> str:
     if fitted.slope is None or fitted.low is None or fitted.high is None:
         return "Too few values for a slope."
 
+    slope, low, high = (f"{v:+.2g}" if v else "0" for v in (fitted.slope, fitted.low, fitted.high))
     return (
-        f"Fitted slope over the measured span: {fitted.slope:+.2g} {lag.unit}/s"
-        f" (90 % interval {fitted.low:+.2g} to {fitted.high:+.2g})."
+        f"Fitted slope in the measured span: {slope} {lag.unit}/s (90 % interval {low} to {high})."
     )
 
 

@@ -60,7 +60,8 @@ _PERCENT = (
 def time_spec(chart: Chart) -> Spec:
     """Return a chart over time."""
     height = 230 if chart.wide and chart.log else 170
-    layers = [_outside(), *_marks(), _main(chart), *_lines_beside(chart), _here()]
+    marks = [_acts()] if chart.section == "resources" else [_boundaries(), _acts()]
+    layers = [_outside(), *marks, _main(chart), *_lines_beside(chart), _here()]
     return _layered(height, layers)
 
 
@@ -185,23 +186,23 @@ def _outside() -> Spec:
     }
 
 
-def _marks() -> list[Spec]:
-    """Mark where batches begin at the foot of the chart; across it what was done on purpose."""
-    foot: Spec = {
+def _boundaries() -> Spec:
+    """Mark where batches begin, at the foot of the chart."""
+    foot: Spec = {"value": {"expr": "height - 8"}}
+    return {
         "data": {"name": "boundaries"},
         "mark": {"type": "rule", "color": _QUIET, "clip": True},
-        "encoding": {
-            "x": _time(),
-            "y": {"value": {"expr": "height - 7"}},
-            "y2": {"value": {"expr": "height"}},
-        },
+        "encoding": {"x": _time(), "y": foot, "y2": {"value": {"expr": "height"}}},
     }
-    across: Spec = {
+
+
+def _acts() -> Spec:
+    """Mark across the chart what was done on purpose."""
+    return {
         "data": {"name": "acts"},
         "mark": {"type": "rule", "color": _LOUD, "strokeDash": [3, 3], "clip": True},
         "encoding": {"x": _time()},
     }
-    return [foot, across]
 
 
 def _lines_beside(chart: Chart) -> list[Spec]:

@@ -34,11 +34,11 @@ def sentence(record: RunRecord, results: Sequence[TrialResult]) -> str:
         told = "; ".join(faults)
         text = f"{told[0].upper()}{told[1:]}."
     else:
-        verb = "is" if len(results) == 1 else "are"
-        kept = " and kept up" if not record.spec.quick else ""
-        met = ", and met every objective" if record.spec.objectives else ""
-        text = f"{what} {verb} valid, gave the right answers{kept}{met}."
-    return f"Not a measurement, a quick run. {text}" if record.spec.quick else text
+        clauses = ["is valid" if len(results) == 1 else "are valid", "gave the right answers"]
+        clauses += [] if record.spec.quick else ["kept up"]
+        clauses += ["met every objective"] if record.spec.objectives else []
+        text = f"{what} {', '.join(clauses[:-1])} and {clauses[-1]}."
+    return f"A quick run, not a measurement. {text}" if record.spec.quick else text
 
 
 def badges(record: RunRecord, results: Sequence[TrialResult]) -> list[Badge]:
