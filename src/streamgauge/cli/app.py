@@ -11,6 +11,7 @@ from streamgauge.cli import (
     doctor,
     export,
     listing,
+    report,
     run,
     services,
     show,
@@ -72,6 +73,7 @@ app.command("list", epilog=listing.EXAMPLES)(listing.list_items)
 app.command("show", epilog=show.SHOW_EXAMPLES)(show.show)
 app.command("runs", epilog=show.RUNS_EXAMPLES)(show.runs)
 app.command("watch", epilog=watch.EXAMPLES)(watch.watch)
+app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("export", epilog=export.EXAMPLES)(export.export)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)

@@ -336,11 +336,13 @@ def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
 
 
 def _finish(folder: RunFolder, *, as_json: bool) -> int:
+    from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
     from streamgauge.measure.verdicts import exit_code
     from streamgauge.metrics import parse_objective
 
     show_run(folder, as_json=as_json)
+    leave_report(folder)
     record = folder.record()
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(

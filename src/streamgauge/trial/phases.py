@@ -271,6 +271,7 @@ class Trial:
     def _do(self, act: Act, start_ms: int) -> None:
         """Do what is due; the answers count on its being done in time."""
         act.do()
+        self._announce({"trial": self.spec.number, "act": act.what})
         late_s = self.bench.clock.realtime() - start_ms / 1000 - act.at_s
         if late_s > _ACT_LATE_S:
             raise TrialInvalid(f"{act.what}, but {format_duration(late_s)} late")
