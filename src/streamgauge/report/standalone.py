@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,7 @@ def _data(name: str, spec: Mapping[str, Any]) -> str:
     return f'<script type="application/json" id="{escape(name)}">{text}</script>'
 
 
+@cache
 def _script() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, which come with the package, and what draws."""
     major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
