@@ -22,7 +22,7 @@ def test_a_chart_of_the_latency_has_a_line_per_trial(tmp_path):
     three_trials(tmp_path, 100)
     chart = streamgauge.open("@0", runs=tmp_path).chart("latency")
     (rows,) = chart.to_dict()["datasets"].values()
-    assert len({row["line"] for row in rows}) == 4
+    assert {row["trial"] for row in rows} == {0, 1, 2, 3}
 
 
 def test_an_unknown_chart_lists_the_known(tmp_path):

@@ -58,6 +58,14 @@ def test_every_form_goes_to_stdout_or_a_file(runs, form, tmp_path, capsys):
     assert file.read_text() == printed
 
 
+def test_json_is_asked_for_as_everywhere(runs, capsys):
+    assert execute(["compare", "base", "slow", "--json"]) == 0
+    (compared,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert compared["pairs"][0]["comparable"]
+    assert execute(["export", "base", "--format", "csv", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 3
+
+
 def test_an_output_that_cannot_be_written_names_the_option(runs, capsys):
     assert execute(["compare", "base", "slow", "--output", "nowhere/file"]) == 3
     assert "--output" in capsys.readouterr().err

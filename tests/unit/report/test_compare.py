@@ -134,7 +134,7 @@ def test_the_curves_show_each_trial_and_all_together(slower):
     assert question == "espbench/q3 at 1k/s"
     assert [len(trials) for trials in samples.values()] == [3, 3]
     rows = rows_of(curves(samples))
-    assert len({row["line"] for row in rows}) == 8
+    assert len({(row["run"], row["trial"]) for row in rows}) == 8
     assert max(row["nines"] for row in rows) == pytest.approx(3.778, abs=0.001)
 
 
