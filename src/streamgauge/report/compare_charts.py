@@ -112,7 +112,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     )
     one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
     layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
-    return configured(layers.properties(width="container", height=alt.Step(22)))
+    return configured(layers.properties(width="container", height=alt.Step(22)), kinds)
 
 
 def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
@@ -153,7 +153,8 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
             opacity=alt.condition(pooled, alt.value(1), alt.value(0.35)),
             tooltip=["run:N", "percentile:N", "latency:N"],
         )
-        .properties(width="container", height=260)
+        .properties(width="container", height=260),
+        names,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -16,6 +16,7 @@ from streamgauge.files import write_atomically
 
 # Okabe and Ito's colours, the light ones darkened: each stands out from white and from black.
 PALETTE = ("#1f7fc0", "#d55e00", "#009e73", "#b5599a", "#b98900", "#7d8590", "#5b6fd6", "#a0522d")
+_SHORT_NAME = 16
 GOOD, BAD, NEUTRAL = "#009e73", "#d55e00", "#7d8590"
 
 _STYLE = """
@@ -93,15 +94,21 @@ def figure(name: str, caption: str) -> str:
     )
 
 
-def configured(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    """Give a chart the looks that all charts share; text and grid take the page's colours."""
+def configured(chart: alt.TopLevelMixin, names: Iterable[str]) -> alt.TopLevelMixin:
+    """Give a chart the looks that all charts share; text and grid take the page's colours.
+
+    Args:
+        chart: The chart.
+        names: What its legend says; long names get a line each.
+    """
+    columns = 3 if max(map(len, names), default=0) <= _SHORT_NAME else 1
     looks: alt.TopLevelMixin = (
         chart.configure(
             background="transparent", font="system-ui, -apple-system, 'Segoe UI', sans-serif"
         )
         .configure_view(stroke=None)
         .configure_axis(domain=False, ticks=False, labelFontSize=11, titleFontWeight="normal")
-        .configure_legend(orient="bottom", title=None, labelLimit=360)
+        .configure_legend(orient="bottom", title=None, labelLimit=340, columns=columns)
     )
     return looks
 
