@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from streamgauge.cli.output import results_console, write_output
+from streamgauge.cli.output import Json, results_console, write_output
 from streamgauge.cli.show import RunsDir
 from streamgauge.errors import UsageError
 
@@ -51,6 +51,7 @@ def compare(
         ),
     ] = None,
     runs_dir: RunsDir = Path("runs"),
+    as_json: Json = False,
 ) -> int:
     """Compare runs: the ratio of each metric with its interval, and a verdict in words.
 
@@ -71,7 +72,7 @@ def compare(
     further = [limit.metric for limit in limits]
     if format == "html" and output is None and sys.stdout.isatty():
         raise UsageError("a page is nothing for a terminal", "Name a file with --output.")
-    text = _written(format, folders, comparisons, checked, further)
+    text = _written("json" if as_json else format, folders, comparisons, checked, further)
     if output is None:
         sys.stdout.write(text)
     else:

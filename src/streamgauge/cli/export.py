@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from streamgauge.cli.output import print_line, write_output
+from streamgauge.cli.output import Json, print_json, print_line, write_output
 from streamgauge.cli.show import RunsDir
 
 EXAMPLES = """\b
@@ -36,6 +36,7 @@ def export(
         ),
     ] = None,
     runs_dir: RunsDir = Path("runs"),
+    as_json: Json = False,
 ) -> None:
     """Write a run's trials, latencies and timeline as files, and print their names.
 
@@ -56,5 +57,8 @@ def export(
         from streamgauge.results.export import export as export_tables
 
         written = export_tables(folder, format, output or Path(name))
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+        return
     for file in written:
         print_line(str(file))

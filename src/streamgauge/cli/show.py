@@ -62,7 +62,7 @@ def runs(
     """List runs, the latest first."""
     from datetime import UTC, datetime
 
-    from streamgauge.report.terminal import runs_table
+    from streamgauge.report.listing import run_lines
     from streamgauge.results.folder import all_runs
     from streamgauge.results.history import STATUSES, Wanted, parse_since, select
 
@@ -76,7 +76,8 @@ def runs(
     if as_json:
         print_json({"runs": [{"run": r.id, "status": r.status} for _, r in found]})
     elif found:
-        results_console().print(runs_table(found))
+        for line in run_lines(found):
+            print_line(line)
     else:
         print_line(
             f"no such runs in {runs_dir}" if wanted != Wanted() else f"no runs in {runs_dir}"

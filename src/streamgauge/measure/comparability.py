@@ -24,6 +24,7 @@ class Side:
     spec: RunSpec
     machine: Mapping[str, JsonValue]
     workload_version: str | None
+    status: str
     trials: tuple[TrialResult, ...]
 
 

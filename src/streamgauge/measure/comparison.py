@@ -164,6 +164,9 @@ def _numbers(group: _Trials) -> tuple[int, ...]:
 
 
 def _notes(side: Side, group: _Trials) -> Iterator[str]:
+    if side.status in ("running", "interrupted"):
+        state = "is still running" if side.status == "running" else "was interrupted"
+        yield f"{side.name} {state}: only its finished trials are compared"
     left_out = [result for result in group if not usable(result)]
     if left_out:
         yield f"{len(left_out)} of {len(group)} trials of {side.name} do not count"

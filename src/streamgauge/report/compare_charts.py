@@ -34,6 +34,8 @@ _KINDS = {
 }
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
+_ALL = 0
+"""Stands for all trials of a run together."""
 _STEPS_MS = [step * 10**power for power in range(-1, 7) for step in (1, 2, 5)]
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 FLOOR_MS = 0.5
@@ -110,7 +112,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     )
     one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
     layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
-    return configured(layers.properties(width="container", height=alt.Step(22)))
+    return configured(layers.properties(width="container", height=alt.Step(22)), kinds)
 
 
 def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
@@ -122,21 +124,23 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
     lines: list[dict[str, Any]] = []
     for name, trials in samples.items():
         if len(trials) > 1:
-            for number, values_s in enumerate(trials):
-                lines += _line(name, f"{name} {number}", values_s)
-        lines += _line(name, name, np.concatenate(list(trials)))
+            for number, values_s in enumerate(trials, start=1):
+                lines += _line(name, number, values_s)
+        lines += _line(name, _ALL, np.concatenate(list(trials)))
     names = list(samples)
     colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
     dashes = [_DASHES[number % len(_DASHES)] for number in range(len(names))]
+    nines = alt.Axis(values=[0, 0.30103, *range(1, 9)], labelExpr=_NINES, title=None)
+    pooled = alt.datum.trial == _ALL
     return configured(
         alt.Chart(_values(lines))
+        .transform_calculate(
+            percentile="format(100 - 100 * pow(10, -datum.nines), '.6~r') + ' %'",
+            latency=f"datum.ms < {1000 * CLOCK_S} ? '< 1 ms' : format(datum.ms, '~r') + ' ms'",
+        )
         .mark_line()
         .encode(
-            x=alt.X(
-                "nines:Q",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(values=[0, 0.30103, *range(1, 9)], labelExpr=_NINES, title=None),
-            ),
+            x=alt.X("nines:Q", scale=alt.Scale(nice=False), axis=nines),
             y=alt.Y(
                 "ms:Q",
                 scale=alt.Scale(type="log"),
@@ -144,28 +148,23 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
             ),
             color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours)),
             strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes)),
-            detail="line:N",
-            strokeWidth=alt.StrokeWidth("width:Q", scale=None, legend=None),
-            opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
+            detail="trial:N",
+            strokeWidth=alt.condition(pooled, alt.value(2.5), alt.value(1)),
+            opacity=alt.condition(pooled, alt.value(1), alt.value(0.35)),
             tooltip=["run:N", "percentile:N", "latency:N"],
         )
-        .properties(width="container", height=260)
+        .properties(width="container", height=260),
+        names,
     )
 
 
-def _line(run: str, line: str, values_s: Floats) -> list[dict[str, Any]]:
-    """Return one curve: a trial's thin, the pooled one of a run bold."""
-    pooled = line == run
+def _line(run: str, trial: int, values_s: Floats) -> list[dict[str, Any]]:
     return [
         {
             "run": run,
-            "line": line,
+            "trial": trial,
             "nines": round(float(nines), 3),
-            "ms": max(float(value_s) * 1000, FLOOR_MS),
-            "percentile": f"{100 - 100 * 10 ** -float(nines):.6g} %",
-            "latency": "< 1 ms" if value_s < CLOCK_S else f"{1000 * float(value_s):.6g} ms",
-            "width": 2.5 if pooled else 1,
-            "opacity": 1.0 if pooled else 0.35,
+            "ms": max(round(float(value_s) * 1000, 3), FLOOR_MS),
         }
         for nines, value_s in zip(*curve(values_s), strict=True)
     ]

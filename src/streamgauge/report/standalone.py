@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from streamgauge.files import write_atomically
 
 # Okabe and Ito's colours, the light ones darkened: each stands out from white and from black.
 PALETTE = ("#1f7fc0", "#d55e00", "#009e73", "#b5599a", "#b98900", "#7d8590", "#5b6fd6", "#a0522d")
+_SHORT_NAME = 16
 GOOD, BAD, NEUTRAL = "#009e73", "#d55e00", "#7d8590"
 
 _STYLE = """
@@ -92,15 +94,21 @@ def figure(name: str, caption: str) -> str:
     )
 
 
-def configured(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    """Give a chart the looks that all charts share; text and grid take the page's colours."""
+def configured(chart: alt.TopLevelMixin, names: Iterable[str]) -> alt.TopLevelMixin:
+    """Give a chart the looks that all charts share; text and grid take the page's colours.
+
+    Args:
+        chart: The chart.
+        names: What its legend says; long names get a line each.
+    """
+    columns = 3 if max(map(len, names), default=0) <= _SHORT_NAME else 1
     looks: alt.TopLevelMixin = (
         chart.configure(
             background="transparent", font="system-ui, -apple-system, 'Segoe UI', sans-serif"
         )
         .configure_view(stroke=None)
         .configure_axis(domain=False, ticks=False, labelFontSize=11, titleFontWeight="normal")
-        .configure_legend(orient="bottom", title=None, labelLimit=360)
+        .configure_legend(orient="bottom", title=None, labelLimit=340, columns=columns)
     )
     return looks
 
@@ -111,6 +119,7 @@ def _data(name: str, spec: Mapping[str, Any]) -> str:
     return f'<script type="application/json" id="{escape(name)}">{text}</script>'
 
 
+@cache
 def _script() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, which come with the package, and what draws."""
     major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]

@@ -63,7 +63,7 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
     layers = [ranges, points_]
     if isinstance(points[0].factor, float | int) or factor == "date":
         layers.insert(0, base.mark_line(strokeWidth=2).encode(y=value))
-    return configured(alt.layer(*layers).properties(width="container", height=320))
+    return configured(alt.layer(*layers).properties(width="container", height=320), series)
 
 
 def _of(points: Sequence[Point], machine: str) -> list[Point]:
@@ -80,7 +80,9 @@ def _axis(factor: str, points: Sequence[Point]) -> alt.X:
         return alt.X("factor:N", title=factor, axis=alt.Axis(labelAngle=0))
     values = sorted({float(point.factor) for point in points})
     wide = values[0] > 0 and values[-1] / values[0] >= 10
-    scale = alt.Scale(type="log") if wide else alt.Scale(zero=False, padding=20)
+    scale = (
+        alt.Scale(type="log", nice=False, padding=20) if wide else alt.Scale(zero=False, padding=20)
+    )
     return alt.X("factor:Q", title=factor, scale=scale, axis=alt.Axis(values=values, format="~s"))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -27,25 +26,6 @@ def render(folder: RunFolder) -> RenderableType:
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
-
-
-def runs_table(runs: Sequence[tuple[RunFolder, RunRecord]]) -> Table:
-    """List runs."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("run", "started", "status", "trials"):
-        table.add_column(name, no_wrap=True, overflow="fold")
-    table.add_column("what", overflow="fold")
-    for folder, record in runs:
-        started = record.started[:16].replace("T", " ")
-        number = str(folder.count_finished())
-        table.add_row(record.id, started, record.status, number, escape(_what(record)))
-    return table
-
-
-def _what(record: RunRecord) -> str:
-    spec = record.spec
-    tags = "".join(f" · {key}={value}" for key, value in spec.tags.items())
-    return f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}{tags}"
 
 
 def _headline(record: RunRecord) -> Text:

@@ -85,6 +85,7 @@ def side(folder: RunFolder) -> Side:
         spec=record.spec,
         machine=record.machine,
         workload_version=record.workload_version,
+        status=record.status,
         trials=tuple(folder.trials()),
     )
 

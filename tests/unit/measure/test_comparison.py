@@ -21,6 +21,7 @@ def a_side(name: str, trials: list[TrialResult], **changes: object) -> Side:
         "spec": RunSpec(workload="espbench", queries=("q3",)),
         "machine": MACHINE,
         "workload_version": "1",
+        "status": "done",
         "trials": tuple(trials),
     }
     return Side(**(fields | changes))  # type: ignore[arg-type]  # fields by name
@@ -142,6 +143,14 @@ def test_a_spoiled_trial_is_left_out_and_that_is_told():
 def test_an_engine_that_did_not_keep_up_is_told():
     (note,) = against(repeats(kept_up=NO)).notes
     assert "other did not keep up" in note
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("running", "is still running"), ("interrupted", "was interrupted")]
+)
+def test_an_unfinished_run_is_told(status, said):
+    (note,) = against(repeats(), status=status).notes
+    assert f"other {said}" in note
 
 
 def test_trials_are_paired_by_query_and_rate():
