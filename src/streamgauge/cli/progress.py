@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.live.state import Ended, Kind, Sample, State, Trial, fold
+from streamgauge.metrics import ROLES
 from streamgauge.planning import load_experiment
 from streamgauge.units import format_count, format_duration, format_rate
 
@@ -121,9 +122,9 @@ def panel(
     return Group(*parts)
 
 
-def sparkline(values: Sequence[float | None]) -> str:
-    """Draw values from zero to the largest; a gap where there is none."""
-    largest = max((value for value in values if value is not None), default=0.0)
+def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
+    """Draw values from zero to the top, which is the largest unless told; a gap for none."""
+    largest = top or max((value for value in values if value is not None), default=0.0)
     return "".join(" " if value is None else _bar(value, largest) for value in values)
 
 
@@ -142,19 +143,23 @@ def _figures(samples: Sequence[Sample]) -> Table:
     table.add_row(*_row("lag", [each.lag for each in samples], format_count))
     latencies = [each.newest_latency for each in samples]
     table.add_row(*_row("newest latency (a sample)", latencies, format_duration))
-    for role in samples[-1].cpu:
+    top = max((cores for each in samples for cores in each.cpu.values()), default=None)
+    for role in (role for role in ROLES if role in samples[-1].cpu):
         cores = [each.cpu.get(role) for each in samples]
-        table.add_row(*_row(f"cpu {role}", cores, lambda number: f"{number:.2f}"))
+        table.add_row(*_row(f"cpu {role}", cores, lambda number: f"{number:.2f}", top))
     return table
 
 
 def _row(
-    name: str, values: Sequence[float | None], write: Callable[[float], str]
+    name: str,
+    values: Sequence[float | None],
+    write: Callable[[float], str],
+    top: float | None = None,
 ) -> Iterable[Text]:
     newest = values[-1]
     yield Text(name, "dim")
     yield Text("–" if newest is None else write(newest))
-    yield Text(sparkline(values), "cyan")
+    yield Text(sparkline(values, top), "cyan")
 
 
 def _phase(trial: Trial, now_s: float) -> str:

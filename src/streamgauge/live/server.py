@@ -35,6 +35,8 @@ REPORT_S = 60.0
 """How long after its end a run's report is waited for."""
 LINGER_S = 5.0
 """How long viewers may take to fetch the report when the run that started us is over."""
+_FETCH_S = 1.0
+"""How long a viewer may take to ask for the report before it no longer counts as one."""
 _ALIVE_S = 15.0
 """At least that often a stream says something, so that a viewer who is gone is noticed."""
 _OUR_NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.IGNORECASE)
@@ -97,17 +99,17 @@ class Page:
         headers = _headers(_OWN)
         if request.method == "HEAD":
             return Response(media_type="text/event-stream", headers=headers)
-        stream = self._stream(request, request.headers.get("last-event-id"))
+        stream = self._stream(request.headers.get("last-event-id"))
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
-    async def _stream(self, request: Request, position: str | None) -> AsyncIterator[str]:
-        """Send what is new until nothing more will come or the viewer is gone."""
+    async def _stream(self, position: str | None) -> AsyncIterator[str]:
+        """Send what is new until nothing more will come; cancelled when the viewer is gone."""
         self.viewers += 1
         try:
             yield "retry: 1000\n\n"
             told: object = ()
             said_s = time.monotonic()
-            while not self.closing and not await request.is_disconnected():
+            while not self.closing:
                 follower = self.chosen.follower()
                 last = follower is not None and self._is_last(follower)
                 news = follower and (follower.position, follower.record, follower.report, last)
@@ -119,6 +121,7 @@ class Page:
                     yield ": still here\n\n"
                     said_s = time.monotonic()
                 if last:
+                    await asyncio.sleep(_FETCH_S)
                     return
                 await asyncio.sleep(PERIOD_S)
         finally:

@@ -79,3 +79,7 @@ def test_the_panel_in_a_terminal_leaves_nothing_behind_but_failures() -> None:
 )
 def test_sparklines_begin_at_zero(values: list[float | None], drawn: str) -> None:
     assert sparkline(values) == drawn
+
+
+def test_sparklines_may_share_a_scale() -> None:
+    assert sparkline([1.0, 2.0], top=4.0) == "▃▅"

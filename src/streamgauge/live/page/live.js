@@ -156,7 +156,7 @@ function tile(kind, number, marks, text, small) {
 }
 
 function finish(head) {
-  if (head.report && seen.running) { location.assign("/report.html"); }
+  if (head.report && seen.running) return location.assign("/report.html"); // the stream stays until it is here
   const words = `The run is ${head.status === "interrupted" ? "interrupted" : `over: ${head.status}`}. `;
   if (head.report) notice(words, element("a", { href: "/report.html" }, "Open the report"));
   else notice(words, head.last ? "There is no report." : "Its report is being written.");
