@@ -21,9 +21,11 @@ from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment, Fetches
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult
+from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.transports.kafka import FORGET_BYTES
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
+from streamgauge.trial.ingestion import run_ingestion
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
@@ -96,12 +98,7 @@ def prepare_engine(name: str, listen: Announce) -> None:
 
 def check_space(spec: RunSpec, runs: Path) -> None:
     """Refuse to start when the largest trial would not fit on the disk of the topics."""
-    queries = load_workload(spec.workload).queries
-    largest = max(
-        len(queries[trial.query].streams) * arrivals.records(trial)
-        for trial in load_experiment(spec).plan()
-    )
-    needed = 2 * largest * RECORD_BYTES + SPARE_BYTES
+    needed = max(_topic_bytes(trial) for trial in load_experiment(spec).plan()) + SPARE_BYTES
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -110,6 +107,14 @@ def check_space(spec: RunSpec, runs: Path) -> None:
                 f"{place} has {format_size(free)} free; a trial may need {format_size(needed)}",
                 "make room, shorten the trial or lower the rate",
             )
+
+
+def _topic_bytes(trial: TrialSpec) -> int:
+    """Tell how much a trial may write: nobody reads the old records of one without an engine."""
+    streams = len(load_workload(trial.workload).queries[trial.query].streams)
+    written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
+    kept = 8 * streams * trial.partitions * FORGET_BYTES
+    return min(written, kept) if trial.engine == NO_ENGINE else written
 
 
 def _go_on(
@@ -128,7 +133,8 @@ def _go_on(
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
                 path = folder.trial_folder(trial.number)
-                result = run_trial(trial, bench, path, announce)
+                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
+                result = run(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
                 announce({"trial": trial.number, "status": result.status})

@@ -92,8 +92,10 @@ def run(
         int | None, typer.Option(help="Trials of each kind [default: 1].", envvar=_twin("REPEATS"))
     ] = None,
     partitions: Annotated[
-        int | None,
-        typer.Option(help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")),
+        str | None,
+        typer.Option(
+            metavar="INTEGER", help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")
+        ),
     ] = None,
     cores: Annotated[
         int | None,

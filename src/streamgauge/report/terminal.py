@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -22,7 +23,9 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim
 def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
-    parts: list[RenderableType] = [_headline(record), _table(results)]
+    study = STUDIES.get(record.spec.experiment)
+    tables = study(folder) if study else [_table(results)]
+    parts: list[RenderableType] = [_headline(record), *tables]
     parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
