@@ -121,6 +121,13 @@ _DECLARED = (
         "The <statistic> of the records per second that the broker appended in each minute, told"
         " every second.",
     ),
+    Metric(
+        "request.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the mean time, of each second, from a sender's produce request to the"
+        " broker's answer.",
+    ),
     Metric("bytes.appended", "B/s", "none", "Bytes of record values appended per second."),
     Metric(
         "append_run.<statistic>",

@@ -28,7 +28,14 @@ _WAYS = ("offered", "acks", "batch", "linger", "senders", "partitions", "source"
 def broker(folder: RunFolder) -> list[RenderableType]:
     """Show what the broker took, by rate and way to send."""
     table = _table(
-        "took all", "reached", "worst second", "best minute", "MB/s", "cpu broker", "sender"
+        "took all",
+        "reached",
+        "worst second",
+        "best minute",
+        "MB/s",
+        "request",
+        "cpu broker",
+        "sender",
     )
     for result in folder.trials():
         table.add_row(*_way(result), *_taken(result))
@@ -86,6 +93,7 @@ def _taken(result: TrialResult) -> Iterable[RenderableType]:
     for name in ("rate.appended", "rate_per_second.min", "rate_per_minute.max"):
         yield _told(result, name, format_rate)
     yield _told(result, "bytes.appended", lambda size: f"{size / 1e6:.1f}")
+    yield _told(result, "request.p50", format_duration)
     for role in ("broker", "sender"):
         yield _told(result, f"cpu.{role}", lambda cores: f"{cores:.2f}")
 

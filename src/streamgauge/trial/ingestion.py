@@ -154,6 +154,7 @@ class Ingestion(Trial):
         lateness_s = (appended - self._times["intended"].to_numpy()) / 1000
         found |= ingestion.stairs(appended) | statistics.named("lateness", lateness_s)
         if self.outcome.sender is not None:
-            late = self.outcome.sender.send_lateness
+            late, request = self.outcome.sender.send_lateness, self.outcome.sender.request
             found |= {f"send_lateness.{name}": value for name, value in late.items()}
+            found |= {f"request.{name}": value for name, value in request.items()}
         return found | record.usage(self.outcome.timeline, span)
