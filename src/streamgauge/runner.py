@@ -15,6 +15,7 @@ from streamgauge import machine
 from streamgauge.errors import NotReady
 from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.results import ceiling as ceilings
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
@@ -51,7 +52,10 @@ def start(
     prepare_engine(spec.engine, listen)
     check_space(spec, runs)
     with machine.exclusive(" ".join(command)):
-        folder = RunFolder.create(runs, spec, list(command), machine.describe())
+        facts = machine.describe()
+        ceiling = ceilings.known(facts, spec)
+        known = {} if ceiling is None else {"ceiling": ceiling}
+        folder = RunFolder.create(runs, spec, list(command), {**facts, **known})
         _go_on(folder, listen, services, clock)
     return folder
 
@@ -153,6 +157,8 @@ def _conclude(
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
+    if isinstance(ceiling := answer.get("ceiling"), float):
+        ceilings.remember(record.machine, record.spec, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

@@ -33,7 +33,8 @@ class Progress:
         if "query" in event:
             number, query = event["trial"], event["query"]
             rate = format_rate(_number(event["rate"]))
-            self._title = f"[{number}/{self._trials}] {query} at {rate}"
+            of = f"/{self._trials}" if _number(number) <= self._trials else ""
+            self._title = f"[{number}{of}] {query} at {rate}"
             self._sent = None
         if "note" in event:
             self.note(str(event["note"]))

@@ -305,11 +305,13 @@ def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
 
 def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.show import show_run
-    from streamgauge.measure.verdicts import exit_code
+    from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
     from streamgauge.metrics import parse_objective
 
     show_run(folder, as_json=as_json)
     record = folder.record()
+    if record.status != "interrupted" and "ceiling" in record.answer:
+        return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(
         folder.trials(), interrupted=record.status == "interrupted", objectives=objectives

@@ -52,6 +52,8 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
+    if isinstance(ceiling := record.machine.get("ceiling"), float):
+        line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
     )
