@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamgauge.load import arrivals
 from streamgauge.measure import latency, statistics
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.metrics import ROLES
@@ -73,7 +74,7 @@ def write_trial(folder: RunFolder, spec: TrialSpec, outputs: int) -> TrialResult
         valid=_YES,
         correct=_YES,
         kept_up=_YES,
-        inputs=spec.records,
+        inputs=arrivals.records(spec),
         counts=Counts(expected=outputs, correct=outputs),
         metrics=latency.summarize(counted) | statistics.named("lag", np.array([100.0, 120.0])),
         started=datetime.fromtimestamp(START_MS / 1000 - 10, UTC).isoformat(),

@@ -15,6 +15,7 @@ from streamgauge import machine, registry
 from streamgauge.errors import NotReady
 from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
@@ -22,10 +23,11 @@ from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment, Fetches
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
-from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.transports.kafka import FORGET_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
+from streamgauge.trial.ingestion import run_ingestion
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
@@ -50,8 +52,11 @@ def start(
     prepare_engine(spec.engine, listen)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
+        facts = machine.describe()
+        ceiling = ceilings.known(facts, spec)
+        known = {} if ceiling is None else {"ceiling": ceiling}
         version = load_workload(spec.workload).version
-        folder = RunFolder.create(runs, spec, list(command), machine.describe(), version)
+        folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
         _go_on(folder, listen, services, clock)
     return folder
 
@@ -107,12 +112,8 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    queries = load_workload(spec.workload).queries
-    largest = max(
-        len(queries[trial.query].streams) * arrivals.records(trial)
-        for trial in load_experiment(spec).plan()
-    )
-    needed = 2 * largest * RECORD_BYTES + machine.NEEDED_DISK
+    largest = max(_topic_bytes(trial) for trial in load_experiment(spec).plan())
+    needed = largest + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -121,6 +122,14 @@ def check_room(spec: RunSpec, runs: Path) -> None:
                 f"{place} has {format_size(free)} free; a trial may need {format_size(needed)}",
                 "make room, shorten the trial or lower the rate",
             )
+
+
+def _topic_bytes(trial: TrialSpec) -> int:
+    """Tell how much a trial may write: nobody reads the old records of one without an engine."""
+    streams = len(load_workload(trial.workload).queries[trial.query].streams)
+    written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
+    kept = 8 * streams * trial.partitions * FORGET_BYTES
+    return min(written, kept) if trial.engine == NO_ENGINE else written
 
 
 def _go_on(
@@ -147,7 +156,8 @@ def _go_on(
                     resumed = False
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                result = run_trial(trial, bench, path, announce)
+                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
+                result = run(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
                 announce(events.ended(result, record.spec.objectives))
@@ -173,6 +183,8 @@ def _conclude(
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
+    if isinstance(ceiling := answer.get("ceiling"), float):
+        ceilings.remember(record.machine, record.spec, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

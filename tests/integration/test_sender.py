@@ -1,10 +1,15 @@
 """The sender as a process, with a real broker."""
 
 import itertools
+import os
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,6 +21,7 @@ from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport, Record
+from streamgauge.workloads.espbench import sensors
 from tests.integration.topics import make_endpoints
 
 pytestmark = pytest.mark.integration
@@ -168,3 +174,93 @@ def test_endpoints_of_a_load_without_acknowledgement(
         run_load(sender, now_ms())
         summary = sender.finish()
     assert summary.sent == summary.acknowledged == arrivals.records(spec)
+
+
+@pytest.mark.parametrize(
+    ("senders", "partitions", "source"), [(2, 1, "memory"), (3, 2, "stream"), (1, 2, "stream")]
+)
+def test_several_senders_send_what_one_would_have_sent(
+    transport: KafkaTransport, tmp_path: Path, senders: int, partitions: int, source: str
+) -> None:
+    load = LoadSpec.model_validate({"senders": senders, "source": source})
+    spec = make_spec(query="q3", rate=1999.0, partitions=partitions, load=load)
+    endpoints = make_endpoints(transport.endpoint, partitions=partitions)
+    transport.create(endpoints)
+    with Senders.start(spec, endpoints, tmp_path) as sender:
+        sender.ready(60)
+        sender.markers()
+        start_ms = now_ms() + 500
+        run_load(sender, start_ms)
+        last = sender.markers()
+        summary = sender.finish()
+    count = arrivals.records(spec)
+    assert summary.senders == senders
+    assert summary.due == summary.sent == summary.acknowledged == count
+    schedule, ring = arrivals.schedule(spec), sensors.lines(1000, 1, spec.seed)
+    expected = {
+        (j % partitions, b"%d;%d;%b" % (j, start_ms + at_ms, ring[j % 1000]))
+        for j, at_ms in enumerate(schedule.intended_ms(np.arange(count)).tolist(), partitions)
+    }
+    records = read_all(transport, endpoints.inputs["sensor1"])
+    load_ids = range(partitions, partitions + count)
+    found = [(r.partition, r.value) for r in records if int(r.value.split(b";")[0]) in load_ids]
+    assert len(found) == count
+    assert set(found) == expected
+    assert sorted(marker.id for marker in last) == [
+        *range(count + partitions, count + 2 * partitions)
+    ]
+    assert not (tmp_path / "payloads").exists()
+
+
+def test_when_one_of_several_senders_is_killed_all_end(
+    transport: KafkaTransport, tmp_path: Path
+) -> None:
+    spec = make_spec(query="q3", duration_s=30.0, load=LoadSpec(senders=3))
+    endpoints = make_endpoints(transport.endpoint, partitions=2)
+    transport.create(endpoints)
+    with Senders.start(spec, endpoints, tmp_path) as sender:
+        sender.ready(60)
+        sender.begin(now_ms())
+        pids = sender.pids
+        os.kill(pids[1], signal.SIGKILL)
+        while sender.failure() is None:
+            time.sleep(0.01)
+        assert "SIGKILL" in (sender.failure() or "")
+        assert "sender-2.log" in (sender.failure() or "")
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_a_broker_that_pauses_for_ten_seconds_gets_everything_later(
+    kafka: RunningService[KafkaEndpoint], transport: KafkaTransport, tmp_path: Path
+) -> None:
+    load = LoadSpec(buffer=1024 * 1024)
+    spec = make_spec(query="q3", rate=2000.0, duration_s=15.0, partitions=1, load=load)
+    endpoints = make_endpoints(transport.endpoint)
+    transport.create(endpoints)
+    with Senders.start(spec, endpoints, tmp_path) as sender:
+        sender.ready(60)
+        start_ms = now_ms()
+        sender.begin(start_ms)
+        time.sleep(1)
+        with paused(kafka.processes()):
+            time.sleep(10)
+        run = sender.finish(60)
+    assert run.due == run.sent == run.acknowledged == arrivals.records(spec)
+    assert run.errors == 0
+    assert run.backpressure_s > 1
+    assert run.send_lateness["max"] > 1
+    records = read_all(transport, endpoints.inputs["sensor1"])
+    intended = [int(record.value.split(b";")[1]) - start_ms for record in records]
+    assert intended == [j // 2 for j in range(arrivals.records(spec))]
+
+
+@contextmanager
+def paused(pids: Sequence[int]) -> Iterator[None]:
+    """Let processes stand still."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)

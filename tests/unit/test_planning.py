@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.planning import Asked, plan_run, preset_names, trial_job
+from streamgauge.planning import Asked, load_experiment, plan_run, preset_names, trial_job
 from streamgauge.spec.run import RunSpec
 
 
@@ -45,7 +45,7 @@ def test_a_preset_is_complete_and_an_option_wins_over_it() -> None:
 
 def test_every_preset_can_be_planned() -> None:
     for name in preset_names():
-        assert plan(None, preset=name).preset == name
+        assert plan_run(None, {"preset": Asked(name)}).preset == name
 
 
 def test_a_users_preset_file(tmp_path: Path) -> None:
@@ -186,6 +186,55 @@ def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> Non
     ],
 )
 def test_a_shape_that_cannot_be_sent_is_refused(asked: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(**asked)
+    assert part in raised.value.message
+
+
+def test_several_ways_to_send_are_all_combined() -> None:
+    spec = plan_run(
+        "espbench",
+        {
+            "experiment": Asked("broker"),
+            "rates": Asked(["100k/s"]),
+            "partitions": Asked("1,4"),
+            "load": Asked({"acks": "0,1", "batch": "16KiB,64KiB", "idempotence": "false"}),
+        },
+    )
+    ways = {(v.load.acks, v.load.batch, v.partitions) for v in spec.variants}
+    assert ways == {(a, b, p) for a in ("0", "1") for b in (16_384, 65_536) for p in (1, 4)}
+    assert (spec.engine, spec.queries) == ("none", ("q1",))
+
+
+def test_the_broker_presets_are_those_of_the_dissertation() -> None:
+    def ways(preset: str) -> list[tuple[float, str, int, int, str]]:
+        trials = load_experiment(plan_run(None, {"preset": Asked(preset)})).plan()
+        return [(t.rate, t.load.acks, t.load.batch, t.load.senders, t.load.source) for t in trials]
+
+    assert len(ways("kafka-100k")) == 6
+    assert ways("kafka-250k") == [
+        (250_000, "0", 16_384, 1, "memory"),
+        (250_000, "1", 16_384, 1, "memory"),
+        (250_000, "all", 16_384, 1, "memory"),
+        (250_000, "0", 16_384, 1, "stream"),
+    ]
+    assert {batch for _, _, batch, _, _ in ways("kafka-1m")} == {16_384, 65_536}
+    assert {(rate, senders) for rate, _, _, senders, _ in ways("kafka-2x250k")} == {(500_000, 2)}
+    assert len(ways("append-time")) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"engine": "none"}, "needs an engine"),
+        ({"experiment": "broker", "engine": "reference"}, "has no engine"),
+        ({"load": {"acks": "1,all", "idempotence": "false"}}, "several values"),
+        ({"partitions": "1,2"}, "several values"),
+        ({"partitions": "many"}, "no whole number"),
+        ({"partitions": "0"}, "partitions"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: str) -> None:
     with pytest.raises(UsageError) as raised:
         plan(**asked)
     assert part in raised.value.message

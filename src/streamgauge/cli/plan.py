@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import print_json, print_line
-from streamgauge.units import format_duration, format_rate
+from streamgauge.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
     from streamgauge.spec.run import RunSpec
@@ -19,17 +19,18 @@ _FINER = 10
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.planning import load_experiment, trial_job
+    from streamgauge.planning import load_experiment
+    from streamgauge.spec.trial import NO_ENGINE
 
     trials = load_experiment(spec).plan()
     if as_json:
         print_json({"spec": spec.model_dump(mode="json"), "trials": len(trials)})
         return
     for trial in trials:
-        mode = trial_job(trial).mode or "plain"
+        how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
         print_line(
-            f"{trial.number:3}  {trial.query:9} {format_rate(trial.rate):>8}"
-            f"  {trial.engine} {mode}, {trial.partitions} partition(s), repeat {trial.repeat}"
+            f"{trial.number:3}  {format_rate(trial.rate):>8}  {how},"
+            f" {trial.partitions} partition(s), repeat {trial.repeat}"
         )
     if spec.schedule is not None:
         print_line(_chart(trials[0]))
@@ -37,6 +38,20 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     print_line(
         f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
         " starting, draining and validating come on top"
+    )
+
+
+def _engine(trial: TrialSpec) -> str:
+    from streamgauge.planning import trial_job
+
+    return f"{trial.query:9} {trial.engine} {trial_job(trial).mode or 'plain'}"
+
+
+def _way_to_send(trial: TrialSpec) -> str:
+    load = trial.load
+    return (
+        f"{load.senders} sender(s) from {load.source}, acks {load.acks},"
+        f" batch {format_size(load.batch)}, linger {format_duration(load.linger_s)}"
     )
 
 

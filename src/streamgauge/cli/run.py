@@ -94,8 +94,10 @@ def run(
         int | None, typer.Option(help="Trials of each kind [default: 1].", envvar=_twin("REPEATS"))
     ] = None,
     partitions: Annotated[
-        int | None,
-        typer.Option(help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")),
+        str | None,
+        typer.Option(
+            metavar="INTEGER", help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")
+        ),
     ] = None,
     cores: Annotated[
         int | None,
@@ -338,12 +340,14 @@ def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
 def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
-    from streamgauge.measure.verdicts import exit_code
+    from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
     from streamgauge.metrics import parse_objective
 
     show_run(folder, as_json=as_json)
     leave_report(folder)
     record = folder.record()
+    if record.status != "interrupted" and "ceiling" in record.answer:
+        return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(
         folder.trials(), interrupted=record.status == "interrupted", objectives=objectives

@@ -86,6 +86,8 @@ class Sent(Model):
     fifo: bool
     cpu_s: float
     """Processor time of the sender during the load."""
+    requests_s: list[float]
+    """Mean time of each second's produce requests to the broker's answer, where that was asked."""
 
 
 class SenderSummary(Model):
@@ -104,6 +106,8 @@ class SenderSummary(Model):
     """Whether all senders ran under real-time scheduling."""
     cpu_s: float
     """Processor time of the senders during the load."""
+    request: dict[str, float]
+    """Statistics of the mean time of each second's produce requests, in seconds."""
 
 
 Line = Annotated[Ready | Markers | TickLine | Sent, Field(discriminator="kind")]

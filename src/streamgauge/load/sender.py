@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import sys
 import time
@@ -42,6 +43,7 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
+from streamgauge.spec.trial import NO_ENGINE
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
@@ -58,8 +60,15 @@ class Sender:
         client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
+        self._requests_s: list[float] = []
         self._producer = Producer(
-            {**settings, "delivery.report.only.error": True, "on_delivery": self._lost}
+            {
+                **settings,
+                **({"statistics.interval.ms": 1000} if job.spec.engine == NO_ENGINE else {}),
+                "delivery.report.only.error": True,
+                "on_delivery": self._lost,
+                "stats_cb": self._take_statistics,
+            }
         )
         # Markers report each delivery, which would be too dear for the load.
         self._marker_producer = Producer({**settings, "acks": "all"})
@@ -106,6 +115,7 @@ class Sender:
             self._schedule.due(arrivals.spans_of(self._spec).total - 1),
             lambda: self._errors,
         )
+        self._requests_s.clear()
         cpu_s = time.process_time()
         loop.run(start_ms, _report)
         outstanding = self._producer.flush(_FLUSH_S)
@@ -120,6 +130,7 @@ class Sender:
             lateness=loop.lateness.counts,
             fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
             cpu_s=cpu_s,
+            requests_s=self._requests_s,
         )
 
     def _send_marker(self, name: str, record: int, delivered: list[Marker]) -> None:
@@ -140,6 +151,13 @@ class Sender:
         self._marker_producer.produce(
             stream.topic, value, partition=record % stream.partitions, on_delivery=keep
         )
+
+    def _take_statistics(self, text: str) -> None:
+        """Keep how long the brokers took, on average over the last second, to answer."""
+        waits = [broker.get("rtt", {}) for broker in json.loads(text)["brokers"].values()]
+        answers = sum(wait.get("cnt", 0) for wait in waits)
+        if answers:
+            self._requests_s.append(sum(wait.get("sum", 0) for wait in waits) / answers / 1e6)
 
     def _lost(self, error: KafkaError | None, _message: Message) -> None:
         self._errors += 1

@@ -10,12 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.messages import Marker, SenderJob, SenderSummary, Sent, TickLine
 from streamgauge.load.process import Sender
 from streamgauge.load.settings import check_load
+from streamgauge.measure.statistics import summarize
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.trial import TrialSpec
 
@@ -138,6 +141,7 @@ def add_up(parts: Sequence[Sent]) -> SenderSummary:
         send_lateness=lateness.statistics(),
         fifo=all(part.fifo for part in parts),
         cpu_s=sum(part.cpu_s for part in parts),
+        request=summarize(np.array([mean_s for part in parts for mean_s in part.requests_s])),
     )
 
 
@@ -171,7 +175,7 @@ def _render(job: SenderJob, folder: Path) -> None:
     """Write the payloads once, for all senders."""
     path = folder / "render.json"
     path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    command = [sys.executable, "-m", "streamgauge.load.render", str(path)]
+    command: list[str | Path] = [sys.executable, "-m", "streamgauge.load.render", path]
     with process.start(command, log=folder / "logs" / "render.log") as child:
         if not child.wait(_RENDER_S) or child.exit_code != 0:
             raise TrialInvalid(f"the payloads could not be written: {child.failure()}")

@@ -130,6 +130,17 @@ def _short(load: LoadSpec, driver: Driver) -> bool:
     return bool(driver.due) and driver.sent / driver.due < load.min_sent
 
 
+def took(load: LoadSpec, driver: Driver) -> Verdict:
+    """Decide whether the broker took the load that it was offered."""
+    evidence = {**asdict(driver), "min_sent": load.min_sent}
+    share = f"the broker took {_percent(driver.sent, driver.due)} of what was due"
+    if _short(load, driver):
+        return Verdict(holds=False, reason=f"{share}; {_limit(load, driver)}", evidence=evidence)
+    late_s = driver.send_lateness_p99_s
+    late = "" if late_s is None else f", 99 % of it sent at most {format_duration(late_s)} late"
+    return Verdict(holds=True, reason=f"{share}{late}", evidence=evidence)
+
+
 def correct(
     counts: Counts | None, drain: Drain, *, answers: bool = True, engine_died: bool = False
 ) -> Verdict:

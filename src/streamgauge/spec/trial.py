@@ -6,6 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+NO_ENGINE = "none"
+"""Name of the engine of a trial that has none: the broker alone is looked at."""
+
 Status = Literal["done", "failed", "invalid", "interrupted"]
 
 

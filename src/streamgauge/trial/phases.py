@@ -109,6 +109,9 @@ class Trial:
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
             self._clean_up()
+        return self._result()
+
+    def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
 
     def _clean_up(self) -> None:
@@ -155,13 +158,7 @@ class Trial:
                 self._prepare_tables()
                 self.transport.create(self.endpoints)
                 self._compare_clocks()
-                sender = stack.enter_context(
-                    Senders.start(
-                        self.spec, self.endpoints, self.folder, affinity=self._sender_cpus()
-                    )
-                )
-                self.watch.sender = sender
-                sender.check = self.watch.check
+                sender = stack.enter_context(self._start_senders())
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
@@ -220,9 +217,13 @@ class Trial:
                 self.spec, self.endpoints.postgres, self.bench.cache, self.bench.spark
             )
 
-    def _sender_cpus(self) -> list[int] | None:
-        """Leave the engine's CPUs alone where it does not have them all."""
-        return self._cpus[self.spec.cores :] if self.spec.cores else None
+    def _start_senders(self) -> Senders:
+        """Start them on CPUs that the engine does not have, where there are any."""
+        cpus = self._cpus[self.spec.cores :] if self.spec.cores else None
+        sender = Senders.start(self.spec, self.endpoints, self.folder, affinity=cpus)
+        self.watch.sender = sender
+        sender.check = self.watch.check
+        return sender
 
     def _start_engine(self) -> Job:
         resources = Resources(cpus=tuple(self._cpus[: self.spec.cores]))

@@ -22,6 +22,7 @@ def make_sent(groups: list[tuple[int, int]], **changes: object) -> Sent:
         "lateness": lateness.counts,
         "fifo": True,
         "cpu_s": 1.0,
+        "requests_s": [],
     }
     return Sent.model_validate(fields | changes)
 
@@ -38,9 +39,10 @@ def test_the_worst_sender_decides_what_cannot_be_added() -> None:
     summary = add_up(
         [
             make_sent([(1, 10)], backpressure_s=0.5, errors=2, acknowledged=8),
-            make_sent([(1, 10)], backpressure_s=2.0, fifo=False),
+            make_sent([(1, 10)], backpressure_s=2.0, fifo=False, requests_s=[0.002, 0.004]),
         ]
     )
+    assert summary.request["mean"] == 0.003
     assert summary.senders == 2
     assert (summary.backpressure_s, summary.fifo, summary.cpu_s) == (2.0, False, 2.0)
     assert (summary.errors, summary.acknowledged) == (2, 18)
