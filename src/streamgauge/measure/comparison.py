@@ -123,7 +123,7 @@ class _Group:
 def _groups(side: Side) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for result in side.trials:
-        asked = result.spec.model_dump(mode="json", exclude={"number", "repeat", "keep"})
+        asked = result.spec.model_dump(mode="json", exclude={"number", "repeat", "keep", "mode"})
         groups.setdefault(json.dumps(asked, sort_keys=True), _Group(asked, [])).trials.append(
             result
         )

@@ -140,6 +140,11 @@ def test_a_spoiled_trial_is_left_out_and_that_is_told():
     assert pair.notes == ("1 of 4 trials of other do not count",)
 
 
+def test_a_trial_that_died_before_its_mode_was_known_is_one_of_the_repeats():
+    died = make_trial(4, {}, mode=None, status="failed", cause="it died")
+    assert against([*repeats(), died]).notes == ("1 of 4 trials of other do not count",)
+
+
 def test_an_engine_that_did_not_keep_up_is_told():
     (note,) = against(repeats(kept_up=NO)).notes
     assert "other did not keep up" in note
