@@ -38,7 +38,10 @@ def compare(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="File to write to [default: stdout].", envvar="STREAMGAUGE_COMPARE_OUTPUT"
+            "-o",
+            "--output",
+            help="File to write to [default: stdout].",
+            envvar="STREAMGAUGE_COMPARE_OUTPUT",
         ),
     ] = None,
     fail_on: Annotated[

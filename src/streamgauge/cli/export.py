@@ -31,6 +31,8 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
+            "-o",
+            "--output",
             help="Folder, or file of the package [default: named like the run].",
             envvar="STREAMGAUGE_EXPORT_OUTPUT",
         ),

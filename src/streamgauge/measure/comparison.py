@@ -7,7 +7,7 @@ be the same; engine, mode, options and versions may differ: they are what is com
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -123,7 +123,7 @@ class _Group:
 def _groups(side: Side) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for result in side.trials:
-        asked = result.spec.model_dump(mode="json", exclude={"number", "repeat", "keep"})
+        asked = result.spec.model_dump(mode="json", exclude={"number", "repeat", "keep", "mode"})
         groups.setdefault(json.dumps(asked, sort_keys=True), _Group(asked, [])).trials.append(
             result
         )
@@ -219,13 +219,3 @@ def _word(name: str, found: Ratio) -> Word:
     if found.low > 1:
         return "slower" if timed else "higher"
     return "faster" if timed else "lower"
-
-
-def count_words(pairs: Sequence[Pair], names: Sequence[str] | None = None) -> Mapping[Word, int]:
-    """Count the verdicts, of all metrics or of the named ones."""
-    counts: dict[Word, int] = {}
-    for pair in pairs:
-        for each in pair.metrics:
-            if names is None or each.metric in names:
-                counts[each.word] = counts.get(each.word, 0) + 1
-    return counts

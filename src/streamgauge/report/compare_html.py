@@ -116,7 +116,7 @@ def _limits(checked: Sequence[Checked]) -> Iterator[str]:
 
 def _everything(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.pairs:
-        if pair.metrics:
+        if all(pair.trials):
             title = f"All metrics of {comparison.other}, {place(pair)}"
             yield f"<details>{element('summary', title)}{_table(rows(pair.metrics))}</details>"
 

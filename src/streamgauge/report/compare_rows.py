@@ -48,7 +48,12 @@ def place(pair: Pair) -> str:
 
 
 def headline_metrics(pair: Pair, further: Sequence[str] = ()) -> tuple[Compared, ...]:
-    """Choose the metrics that people ask for first, and those that they asked for."""
+    """Choose the metrics that people ask for first, and those that they asked for.
+
+    Where a side has no trial that counts there is nothing to set beside each other.
+    """
+    if not all(pair.trials):
+        return ()
     by_name = {each.metric: each for each in pair.metrics}
     family = "window_latency" if "window_latency.p50" in by_name else "latency"
     names = dict.fromkeys((*(f"{family}.{each}" for each in _LATENCY), *_REST, *further))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import UsageError
 from streamgauge.measure.comparability import Side
-from streamgauge.measure.comparison import Comparison, Pair, compare, count_words
+from streamgauge.measure.comparison import Comparison, Pair, compare
 from streamgauge.measure.limits import check_limits, exit_code, parse_limit
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult
@@ -140,6 +140,11 @@ def test_a_spoiled_trial_is_left_out_and_that_is_told():
     assert pair.notes == ("1 of 4 trials of other do not count",)
 
 
+def test_a_trial_that_died_before_its_mode_was_known_is_one_of_the_repeats():
+    died = make_trial(4, {}, mode=None, status="failed", cause="it died")
+    assert against([*repeats(), died]).notes == ("1 of 4 trials of other do not count",)
+
+
 def test_an_engine_that_did_not_keep_up_is_told():
     (note,) = against(repeats(kept_up=NO)).notes
     assert "other did not keep up" in note
@@ -172,7 +177,7 @@ def test_without_trials_there_is_nothing_to_compare():
 @given(st.lists(st.floats(0.01, 10), min_size=3, max_size=6))
 def test_a_run_does_not_differ_from_itself(values):
     base = a_side("base", repeats(tuple(values)))
-    assert dict(count_words(compare(base, base).pairs)) == {"no difference": 1}
+    assert [each.word for each in only_pair(compare(base, base)).metrics] == ["no difference"]
 
 
 def limited(text: str, others: list[TrialResult]) -> tuple[str, int]:

@@ -77,6 +77,13 @@ def test_not_comparable_says_why_and_draws_nothing(tmp_path):
     assert "vega" not in page.lower().replace("vega-embed", "")
 
 
+def test_of_a_query_that_one_side_lacks_only_that_is_told(tmp_path):
+    folders = [three_trials(tmp_path, 100), write_run(tmp_path, [make_trial(query="q1")])]
+    text = in_terminal(compared(*folders))
+    assert text.count("has no finished trial of") == 2
+    assert "latency" not in text
+
+
 def test_markdown_is_a_table_in_which_names_are_text(slower):
     text = markdown(compared(*slower))
     assert "| metric | base | other | ratio | 95 % interval | verdict |" in text
