@@ -1,7 +1,8 @@
 """The sender's process: `python -m streamgauge.load.sender SENDER.json`.
 
 It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
-`begin`, `end`. Its answers, and a tick a second during the load, are lines of JSON on stdout.
+`begin`, `sentinels`, `end`. Its answers, and a tick a second during the load, are lines of JSON on
+stdout.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -59,6 +60,7 @@ class Sender:
         self._producer.list_topics(timeout=10)
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
+        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
@@ -67,16 +69,24 @@ class Sender:
         for number, name in enumerate(names):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
+            self._sentinels[name] = payloads.sentinel
             self._streams[name] = Stream(
                 job.inputs[name], job.spec.partitions, payloads.ring, number, len(names)
             )
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
+        return self._send_to_all(self._markers)
+
+    def sentinels(self) -> Markers:
+        """Send one sentinel to every input partition and wait for their offsets."""
+        return self._send_to_all(self._sentinels)
+
+    def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
         delivered: list[Marker] = []
-        for name in self._streams:
+        for name, payload in payloads.items():
             for _ in range(self._spec.partitions):
-                self._send_marker(name, delivered)
+                self._send_marker(name, payload, delivered)
         wanted = len(self._streams) * self._spec.partitions
         if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
@@ -107,12 +117,11 @@ class Sender:
             cpu_s=cpu_s,
         )
 
-    def _send_marker(self, name: str, delivered: list[Marker]) -> None:
+    def _send_marker(self, name: str, payload: bytes | None, delivered: list[Marker]) -> None:
         stream = self._streams[name]
         record, stream.next = stream.next, stream.next + 1
         id_ = stream.id(record)
-        marker = self._markers[name]
-        payload = stream.ring[record % len(stream.ring)] if marker is None else marker
+        payload = stream.ring[record % len(stream.ring)] if payload is None else payload
         value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
 
         def keep(error: KafkaError | None, message: Message) -> None:
@@ -153,6 +162,8 @@ def serve(sender: Sender, lines: Iterable[str]) -> None:
         command = Command.model_validate_json(line)
         if command.do == "markers":
             _say(sender.markers())
+        elif command.do == "sentinels":
+            _say(sender.sentinels())
         elif command.do == "begin" and command.start_ms is not None:
             _say(sender.load(command.start_ms))
         else:

@@ -17,7 +17,13 @@ from streamgauge.measure.statistics import Floats
 if TYPE_CHECKING:
     from streamgauge.spec.contracts import Span
 
-_SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
+_SINCE = {
+    "latency": ("appended",),
+    "event_latency": ("event", "intended"),
+    "processing_latency": ("ingested",),
+    "window_latency": ("window_end",),
+}
+"""Where each latency begins: at the first of these times that is known."""
 
 
 def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> pa.Table:
@@ -42,11 +48,12 @@ def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> p
 
 
 def seconds(latencies: pa.Table) -> dict[str, Floats]:
-    """Return all values of `latency`, `event_latency` and `window_latency`; nothing is clipped.
+    """Return all values of each kind of latency; nothing is clipped.
 
-    Each is in the order of the rows; rows without a window have no `window_latency`.
+    Each is in the order of the rows; rows without a window have no `window_latency`, those whose
+    engine does not say when it took in its inputs no `processing_latency`.
     """
-    return {name: _since(latencies, start) for name, start in _SINCE.items()}
+    return {name: _since(latencies, starts) for name, starts in _SINCE.items()}
 
 
 def summarize(latencies: pa.Table) -> dict[str, float]:
@@ -57,7 +64,8 @@ def summarize(latencies: pa.Table) -> dict[str, float]:
     return metrics
 
 
-def _since(latencies: pa.Table, start: str) -> Floats:
-    passed_ms = pc.drop_null(pc.subtract(latencies["emitted"], latencies[start]))
+def _since(latencies: pa.Table, starts: tuple[str, ...]) -> Floats:
+    start = pc.coalesce(*(latencies[name] for name in starts))
+    passed_ms = pc.drop_null(pc.subtract(latencies["emitted"], start))
     values_s: Floats = passed_ms.to_numpy().astype(np.float64) / 1000
     return values_s
