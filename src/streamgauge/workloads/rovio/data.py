@@ -84,7 +84,8 @@ def packs(parameters: Parameters, random: np.random.Generator, count: int) -> In
     if parameters.keys == "zipf":
         weights = np.arange(1, most + 1, dtype=np.float64) ** -parameters.zipf
         reached = np.cumsum(weights)
-        return 1 + np.searchsorted(reached, random.random(count) * reached[-1], side="right")
+        chosen = np.searchsorted(reached, random.random(count) * reached[-1], side="right")
+        return np.asarray(1 + chosen, dtype=np.int64)
     if parameters.keys == "single" or most == 1:
         return np.ones(count, dtype=np.int64)
     if parameters.keys == "hot":
@@ -108,7 +109,7 @@ def _share(parameters: Parameters, uniform: Floats) -> Floats:
     """Return shares of the allowed delay, distributed as it was chosen."""
     if parameters.delays == "uniform":
         return uniform
-    return -np.log1p(-uniform * -np.expm1(-_MEANS)) / _MEANS
+    return np.asarray(np.log1p(uniform * np.expm1(-_MEANS)) / -_MEANS)
 
 
 def render(stream: Ads) -> list[bytes]:

@@ -63,8 +63,16 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     allowed = parameters.allowed_delay_ms
     late = (delay > allowed) | (appended - event > allowed + OUT_OF_STEP_MS)
     ours = delay >= 0
-    columns = (id_, user, pack, integers(price, values, "price"), event, intended, appended, late)
-    return Events(*(column[ours] for column in columns))
+    return Events(
+        id=id_[ours],
+        user=user[ours],
+        pack=pack[ours],
+        price=integers(price, values, "price")[ours],
+        event=event[ours],
+        intended=intended[ours],
+        appended=appended[ours],
+        late=late[ours],
+    )
 
 
 def joined(*columns: Integers | pa.Array) -> pa.Array:
