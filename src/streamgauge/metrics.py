@@ -68,8 +68,9 @@ _DECLARED = (
         "event_latency.<statistic>",
         "s",
         "lower",
-        "The <statistic> of the time from the greatest intended time of an output's contributing"
-        " inputs to the append of the output.",
+        "The <statistic> of the time from the event time of an output, the greatest of its"
+        " contributing inputs, to the append of the output; intended time, unless the workload"
+        " has its own.",
     ),
     Metric(
         "processing_latency.<statistic>",

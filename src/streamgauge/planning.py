@@ -21,7 +21,14 @@ from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import parse_postgres
-from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
+from streamgauge.spec.contracts import (
+    Engine,
+    Experiment,
+    JobSpec,
+    Query,
+    ShapesQueries,
+    Workload,
+)
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
 from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
@@ -72,6 +79,15 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         cores=spec.cores,
     )
     return load_engine(spec.engine).resolve(job)
+
+
+def trial_query(spec: TrialSpec) -> Query:
+    """Return the trial's query as its parameters make it."""
+    workload = load_workload(spec.workload)
+    query = workload.queries[spec.query]
+    if isinstance(workload, ShapesQueries):
+        return workload.shaped(query, cast(Any, spec.parameters))
+    return query
 
 
 def load_experiment(spec: RunSpec) -> Experiment:

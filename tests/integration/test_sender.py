@@ -114,6 +114,25 @@ def check_stream(records: list[Record], number: int, start_ms: int, spec: TrialS
         assert all(a < b for a, b in itertools.pairwise(ids)), "the log keeps the order of sending"
 
 
+def test_sentinels_follow_the_last_markers_in_every_partition(
+    transport: KafkaTransport, tmp_path: Path
+) -> None:
+    spec = make_spec(workload="rovio", query="join", parameters={}, rate=500.0)
+    endpoints = make_endpoints(transport.endpoint, "purchases", "ads", partitions=2)
+    transport.create(endpoints)
+    with Senders.start(spec, endpoints, tmp_path) as sender:
+        sender.ready(60)
+        run_load(sender, now_ms())
+        markers, sentinels = sender.markers(), sender.sentinels()
+        sender.finish()
+    after = {(m.stream, m.partition): m.offset + 1 for m in markers}
+    assert {(s.stream, s.partition): s.offset for s in sentinels} == after
+    ids = [marker.id for marker in (*markers, *sentinels)]
+    assert len(set(ids)) == len(ids)
+    for sent in sentinels:
+        assert int(sent.value.split(b";")[2]) < 0
+
+
 def test_a_load_that_cannot_be_sent_ends_and_says_so(
     transport: KafkaTransport, tmp_path: Path
 ) -> None:

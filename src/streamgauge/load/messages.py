@@ -28,7 +28,7 @@ class SenderJob(Model):
 class Command(Model):
     """What the sender is asked to do."""
 
-    do: Literal["markers", "begin", "end"]
+    do: Literal["markers", "sentinels", "begin", "end"]
     start_ms: int | None = None
     """When the load begins, epoch milliseconds."""
 

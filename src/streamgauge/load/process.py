@@ -82,6 +82,11 @@ class Sender:
         self._ask(Command(do="markers"))
         return self._await(Markers, _MARKERS_S).markers
 
+    def sentinels(self) -> list[Marker]:
+        """Send one sentinel to every input partition; return them with their offsets."""
+        self._ask(Command(do="sentinels"))
+        return self._await(Markers, _MARKERS_S).markers
+
     def begin(self, start_ms: int) -> None:
         """Let the load begin at that time, epoch milliseconds, and return at once."""
         self._ask(Command(do="begin", start_ms=start_ms))

@@ -1,7 +1,8 @@
 """The sender's process: `python -m streamgauge.load.sender SENDER.json`.
 
 It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
-`begin`, `end`. Its answers, and a tick a second during the load, are lines of JSON on stdout.
+`begin`, `sentinels`, `end`. Its answers, and a tick a second during the load, are lines of JSON on
+stdout.
 
 Record i of a stream has the number i, the first markers included, whoever sends it: of n senders
 each sends every n-th record, and the first one the markers.
@@ -15,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -76,6 +77,7 @@ class Sender:
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
         self._next_marker = 0
+        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
@@ -84,6 +86,7 @@ class Sender:
         for number, name in enumerate(names):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
+            self._sentinels[name] = payloads.sentinel
             self._streams[name] = Stream(
                 job.inputs[name],
                 job.spec.partitions,
@@ -96,11 +99,20 @@ class Sender:
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
+        return self._send_to_all(self._markers)
+
+    def sentinels(self) -> Markers:
+        """Send one sentinel to every input partition and wait for their offsets."""
+        return self._send_to_all(self._sentinels)
+
+    def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
         delivered: list[Marker] = []
-        for name in self._streams:
+        for name, payload in payloads.items():
             for partition in range(self._spec.partitions):
-                self._send_marker(name, self._next_marker + partition, delivered)
-        self._next_marker = self._records + self._spec.partitions
+                self._send_marker(name, self._next_marker + partition, payload, delivered)
+        # The first are numbered before the load, all others after it.
+        after = self._records + self._spec.partitions
+        self._next_marker = max(after, self._next_marker + self._spec.partitions)
         wanted = len(self._streams) * self._spec.partitions
         if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
@@ -133,10 +145,11 @@ class Sender:
             requests_s=self._requests_s,
         )
 
-    def _send_marker(self, name: str, record: int, delivered: list[Marker]) -> None:
+    def _send_marker(
+        self, name: str, record: int, payload: bytes | None, delivered: list[Marker]
+    ) -> None:
         stream = self._streams[name]
         id_ = stream.id(record)
-        payload = self._markers[name]
         if payload is None:
             (payload,) = stream.source.take(record, 1, 1)
         value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
@@ -186,6 +199,8 @@ def serve(sender: Sender, lines: Iterable[str]) -> None:
         command = Command.model_validate_json(line)
         if command.do == "markers":
             _say(sender.markers())
+        elif command.do == "sentinels":
+            _say(sender.sentinels())
         elif command.do == "begin" and command.start_ms is not None:
             _say(sender.load(command.start_ms))
         else:

@@ -87,6 +87,10 @@ class Senders:
         """Send one marker to every input partition; return them with their offsets."""
         return self._senders[0].markers()
 
+    def sentinels(self) -> list[Marker]:
+        """Send one sentinel to every input partition; return them with their offsets."""
+        return self._senders[0].sentinels()
+
     def begin(self, start_ms: int) -> None:
         """Let all begin at that time, epoch milliseconds, and return at once."""
         for sender in self._senders:

@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamgauge.measure.latency import SINCE
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
 Integers = npt.NDArray[np.int64]
 
-SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
-"""From which time each kind of latency counts; all of them end when the output is emitted."""
 SERIES = ("p50", "p95", "p99", "max")
 _PER_MILLE = {"p50": 500, "p95": 950, "p99": 990}
 _STEP_OF_NINES = 0.05
@@ -77,7 +76,7 @@ class Latencies:
     """All latencies of one trial."""
 
     def __init__(self, file: Path, frame: Frame) -> None:
-        columns = ["intended", "appended", "emitted", "window_end"]
+        columns = ["intended", "appended", "emitted", "window_end", "event", "ingested"]
         # The first markers come before the load, to an engine that is still cold.
         begin_ms = frame.origin_ms + round(frame.start_s * 1000)
         loaded = pc.field("intended") >= begin_ms
@@ -88,8 +87,11 @@ class Latencies:
 
     def kinds(self) -> list[str]:
         """Return the kinds of latency that the outputs have."""
-        end = self.table["window_end"]
-        return [name for name in SINCE if name != "window_latency" or end.null_count < len(end)]
+        return [
+            name
+            for name, columns in SINCE.items()
+            if any(self.table[each].null_count < len(self.table) for each in columns)
+        ]
 
     def over_time(self, kind: str) -> dict[str, Json]:
         """Return percentiles per bin, by the time at which the latest input was due."""
@@ -97,7 +99,7 @@ class Latencies:
             _PERCENTILE.format(name=name, per_mille=p, rest=1000 - p)
             for name, p in _PER_MILLE.items()
         )
-        rows = self._query(_PERCENTILES, since=SINCE[kind], percentiles=percentiles)
+        rows = self._query(_PERCENTILES, since=_since(kind), percentiles=percentiles)
         return {"t": self._times(rows["bin"]), **{name: rows[name].to_pylist() for name in SERIES}}
 
     def singles(self, most: int) -> dict[str, Json]:
@@ -137,7 +139,7 @@ class Latencies:
         """Count the latencies that the statistics cover: those of the measured span."""
         span = self._frame.measured
         window = self._query(_WINDOW)["size"][0].as_py() or 0
-        since, start, end = SINCE[kind], span.start_ms, span.end_ms
+        since, start, end = _since(kind), span.start_ms, span.end_ms
         rows = self._query(_HISTOGRAM, since=since, start=start, end=end, window=window)
         return Histogram(rows["ms"].to_numpy(), rows["n"].to_numpy())
 
@@ -149,6 +151,11 @@ class Latencies:
 
     def _times(self, bins: pa.ChunkedArray) -> Json:
         return [number * self._frame.bin_s for number in bins.to_pylist()]
+
+
+def _since(kind: str) -> str:
+    """Write from which time a kind of latency counts."""
+    return f"coalesce({', '.join(SINCE[kind])}, NULL)"
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:

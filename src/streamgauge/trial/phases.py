@@ -24,7 +24,7 @@ from streamgauge.errors import (
 from streamgauge.load.messages import Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
-from streamgauge.planning import load_engine, load_workload, trial_job
+from streamgauge.planning import load_engine, load_workload, trial_job, trial_query
 from streamgauge.probes.sampler import Probe, Sampler
 from streamgauge.results import events
 from streamgauge.services import runtime
@@ -41,7 +41,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench, Outcome
-from streamgauge.trial.drain import Drainage
+from streamgauge.trial.drain import STILL_S, Drainage
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
 from streamgauge.units import format_duration
@@ -77,7 +77,7 @@ class Trial:
         self.folder = folder
         self.workload = load_workload(spec.workload)
         self.engine = load_engine(spec.engine)
-        self.query: Query = self.workload.queries[spec.query]
+        self.query: Query = trial_query(spec)
         warnings: list[str] = []
         if isinstance(self.workload, HasTables):
             spec, warnings = self.workload.plan(spec)
@@ -164,7 +164,12 @@ class Trial:
                 self.watch.job = job
                 sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
-                self.query, self.endpoints, self.transport, self._table_answered, job
+                self.query,
+                self.endpoints,
+                self.transport,
+                self._table_answered,
+                job,
+                still_s=self._still_s,
             )
             sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
@@ -177,7 +182,7 @@ class Trial:
             self._run_load(sender)
             with self._phase("drain"):
                 drainage.follow()
-                self._drain(drainage, sender.markers())
+                self._drain(drainage, sender)
             self.outcome.sender = sender.finish()
             self.watch.sender = None
             self._compare_clocks()
@@ -283,17 +288,33 @@ class Trial:
         acts = self.workload.acts(self.spec, self.endpoints.postgres, measured)
         return sorted(acts, key=lambda act: act.at_s)
 
-    def _drain(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
-        limit_s = max(60.0, self.spec.duration_s / 2)
+    def _drain(self, drainage: Drainage, sender: Senders) -> None:
+        clock = self.bench.clock
+        end_s = clock.monotonic() + max(60.0, self.spec.duration_s / 2) + self._still_s
+        markers = sender.markers()
         try:
+            if self.query.needs_sentinels:
+                # One that overtook a record of another partition would close its window too early.
+                left_s = end_s - clock.monotonic()
+                consumed = self._telling(lambda: drainage.passed(markers))
+                self.watch.wait_for(consumed, left_s, "not consumed")
+                markers = sender.sentinels()
+            left_s = end_s - clock.monotonic()
             drained = self._telling(lambda: drainage.drained(markers))
-            self.watch.wait_for(drained, limit_s, "not drained")
+            self.watch.wait_for(drained, left_s, "not drained")
         except LimitPassed:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:
             self.outcome.drain = Drain(True, 0)
         if self.endpoints.output is not None:
             self._output_ends = tuple(self.transport.log_end(self.endpoints.output))
+
+    @property
+    def _still_s(self) -> float:
+        """Tell how long the output must be unchanged: sentinels close windows a trigger later."""
+        if not self.query.needs_sentinels:
+            return STILL_S
+        return STILL_S + 2 * (self.outcome.job.trigger_s or 0.0)
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)

@@ -75,6 +75,10 @@ def _warnings(outcome: Outcome) -> list[str]:
         found.append(f"{lost:,} records never reached the broker; the answers do without them")
     if outcome.validation is not None and (swaps := outcome.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
+    if outcome.validation is not None and (lenient := outcome.validation.lenient):
+        found.append(
+            f"{lenient:,} answers are right with or without records that came too late for them"
+        )
     interval_s, quick = outcome.job.checkpoint_s, outcome.spec.quick
     if interval_s and outcome.validation and not quick and not outcome.checkpoints_ms:
         found.append(
