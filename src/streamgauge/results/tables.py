@@ -18,7 +18,7 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
 
-_TIMES = ("intended", "appended", "emitted", "window_end")
+_TIMES = ("intended", "appended", "emitted", "window_end", "event", "ingested")
 _TRIALS = pa.schema(
     [
         ("trial", pa.int32()),
@@ -59,6 +59,7 @@ _LATENCIES = pa.schema(
         ("measured", pa.bool_()),
         ("latency", pa.float64()),
         ("event_latency", pa.float64()),
+        ("processing_latency", pa.float64()),
         ("window_latency", pa.float64()),
     ]
 )
