@@ -13,7 +13,6 @@ from typing import Self, TypeVar
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -52,14 +51,6 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says
 T = TypeVar("T")
 
-_NO_GROUP_YET = (
-    KafkaError.GROUP_ID_NOT_FOUND,
-    # The broker makes room for groups when it is asked for the first one.
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.NOT_COORDINATOR,
-)
-
 
 @dataclass(frozen=True)
 class Record:
@@ -79,6 +70,8 @@ class KafkaTransport:
         self.endpoint = endpoint
         self._settings = dict(endpoint.client_settings())
         self._counts: dict[str, int] = {}
+        self._groups: dict[str, Consumer] = {}
+        """Consumers that ask for the offsets of a group, and never join it."""
 
     def create(
         self, endpoints: Endpoints, *, forgets: bool = False, timeout_s: float = 30.0
@@ -171,27 +164,24 @@ class KafkaTransport:
 
     def committed(self, group: str, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
         """Return the offsets that a consumer group has committed, by topic and partition."""
-        wanted = set(topics)
-        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+        if group not in self._groups:
+            self._groups[group] = Consumer({**self._settings, **_READ_ONLY, "group.id": group})
+        asked = [TopicPartition(t, p) for t in topics for p in range(self._partitions(t))]
+        # Not asked through the admin client: librdkafka (2.16) dereferences a null pointer there
+        # when the broker has not yet made room for groups.
         try:
-            found = asked[group].result(_REQUEST_S)
+            found = self._groups[group].committed(asked, timeout=_REQUEST_S)
         except KafkaException as error:
-            if error.args[0].code() in _NO_GROUP_YET:
-                return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
-        except TimeoutError as error:
-            raise TrialInvalid(f"no answer about the offsets of group {group}") from error
-        return {
-            (at.topic, at.partition): at.offset
-            for at in found.topic_partitions or []
-            if at.topic in wanted and at.offset >= 0
-        }
+        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
     def close(self) -> None:
         """Close what was opened to look at the topics."""
         if "_sampler" in self.__dict__:
             self._sampler.close()
             del self._sampler
+        for group in list(self._groups):
+            self._groups.pop(group).close()
 
     def __enter__(self) -> Self:
         return self
