@@ -114,7 +114,7 @@ def _time() -> Spec:
             "title": None,
             "labelExpr": "format(datum.value, '~r') + ' s'",
             "labelFlush": True,
-            "tickCount": {"expr": "width / 90"},
+            "tickCount": 7,
         },
     }
 

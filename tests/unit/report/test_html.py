@@ -83,7 +83,7 @@ def test_the_page_can_load_nothing_and_run_only_its_own_scripts(make: RunMaker) 
 
 
 def test_names_are_text(make: RunMaker) -> None:
-    folder = make(spec={"tags": {"branch": EVIL}, "parameters": {"x": EVIL}, "engine": EVIL})
+    folder = make(spec={"tags": {"branch": EVIL}, "queries": (EVIL,)})
     result = folder.trials()[0]
     wrong = Verdict(holds=False, reason=EVIL)
     folder.write_trial(result.model_copy(update={"correct": wrong, "settings": {EVIL: EVIL}}))
