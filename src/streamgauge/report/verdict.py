@@ -103,8 +103,9 @@ def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
 
 
 def _those(found: Sequence[TrialResult], total: int) -> str:
-    names = " and ".join(label(result) for result in found)
-    return names if len(found) <= 2 else f"{len(found)} of {total} trials"
+    if len(found) > 2:
+        return f"all {total} trials" if len(found) == total else f"{len(found)} of {total} trials"
+    return " and ".join(label(result) for result in found)
 
 
 def _verb(words: str, number: int) -> str:
