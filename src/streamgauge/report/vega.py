@@ -135,7 +135,13 @@ def _time() -> Spec:
 
 def _seconds() -> Spec:
     label = f"{_PLAIN} + ' s'"
-    return {"title": None, "labelExpr": label, "labelFlush": True, "tickCount": 4}
+    return {
+        "title": None,
+        "labelExpr": label,
+        "labelFlush": True,
+        "labelSeparation": 8,
+        "tickCount": 4,
+    }
 
 
 def _shared_domain() -> Spec:
@@ -176,7 +182,7 @@ def _main(chart: Chart) -> Spec:
     marks: Mapping[Shape, Spec] = {
         "lines": {"type": "line", "strokeWidth": 1.6, "clip": True, "interpolate": "linear"},
         "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
-        "points": {"type": "circle", "size": 9, "opacity": 0.55, "clip": True},
+        "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
     }
     encoding: Spec = {
         "x": _time(),
