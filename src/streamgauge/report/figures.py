@@ -37,6 +37,7 @@ def charts(run: RunView) -> Html:
         _picker(run),
         tag("p", cut, class_="aside") if run.uncharted else Html(),
         tag("p", _HOW_TO_READ, class_="aside"),
+        tag("noscript", tag("p", "The charts need JavaScript; text and tables do without.")),
         _section("Rates and lag", "rates"),
         _section("Latency over time", "latency"),
         tag("section", tag("h2", "Latency distribution"), _distribution_figure(run.views)),
@@ -153,5 +154,12 @@ def _distribution_figure(views: Sequence[TrialView]) -> Html:
 def _frame(title: str, note: Html, **attributes: str | None) -> Html:
     """Make the frame of a chart, which stays hidden until there is something to draw."""
     caption = tag("figcaption", tag("h3", title), note, tag("ul", class_="legend"))
-    place = tag("div", class_="chart", tabindex="0", role="img", aria_label=title)
+    place = tag(
+        "div",
+        class_="chart",
+        tabindex="0",
+        role="group",
+        aria_roledescription="chart",
+        aria_label=title,
+    )
     return tag("figure", caption, place, hidden=True, **attributes)

@@ -69,6 +69,10 @@
       const whole = structuredClone(spec);
       whole.datasets = datasets;
       whole.layer = whole.layer.filter(({ data }) => data.values || datasets[data.name].length);
+      if (datasets.rows.every(({ v }) => v === 0)) {
+        // Otherwise nothing at all would be drawn half-way up.
+        for (const { data, encoding } of whole.layer) if (data.name === "rows" && encoding.y.scale.zero) encoding.y.scale.domain = [0, 1];
+      }
       for (const param of whole.params) param.value = this.signals()[param.name];
       const options = { mode: "vega-lite", renderer: "svg", actions: false, tooltip: false, ast: true };
       const { view } = await vegaEmbed(place, whole, options);

@@ -62,7 +62,7 @@ def chart_library() -> str:
     """Return the JavaScript that draws charts; making it takes more than a second."""
     from vl_convert import javascript_bundle
 
-    return _inside_script(javascript_bundle())  # type: ignore[call-arg]  # it has a default
+    return _inside_script(javascript_bundle("window.vegaEmbed = vegaEmbed"))
 
 
 def mark(holds: bool | None) -> Html:

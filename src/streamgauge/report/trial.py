@@ -128,7 +128,11 @@ class _Reader:
         self.view.histogram = latencies.histogram()
         shown, there = len(_column(charts["singles"], "t")), len(latencies.table)
         if shown < there:
-            self.view.said["singles"] = f"{shown:,} of {there:,} outputs."
+            each = "second" if self.frame.bin_s == 1 else f"{self.frame.bin_s} s"
+            self.view.said["singles"] = (
+                f"Shown are {shown:,} of {there:,}: some, evenly chosen, and the slowest of each"
+                f" {each}."
+            )
 
     def _put_lag(self, name: str, lag: Series) -> None:
         inside = (lag.at_s >= self.frame.start_s) & (lag.at_s <= self.frame.end_s)

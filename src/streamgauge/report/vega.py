@@ -90,6 +90,25 @@ def distribution_spec() -> Spec:
     return _layered(260, [lines, _here()])
 
 
+def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
+    """Return a picture of many trials: a dot for each of some single latencies."""
+    mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55, "color": PALETTE[0]}
+    encoding: Spec = {
+        "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
+        "y": _value("ms", log=True),
+    }
+    header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
+    return {
+        "title": {"text": title, "subtitle": subtitle, "anchor": "start", "offset": 12},
+        "data": {"name": "rows"},
+        "transform": [_at_least_the_floor()],
+        "facet": {"field": "trial", "type": "nominal", "sort": None, "header": header},
+        "columns": columns,
+        "spec": {"width": 230, "height": 130, "mark": mark, "encoding": encoding},
+        "config": {**CONFIG, "background": "white", "padding": 12},
+    }
+
+
 def _layered(height: int, layers: Sequence[Spec]) -> Spec:
     return {
         "width": "container",
@@ -110,12 +129,18 @@ def _time() -> Spec:
         "field": "x",
         "type": "quantitative",
         "scale": _shared_domain(),
-        "axis": {
-            "title": None,
-            "labelExpr": "format(datum.value, '~r') + ' s'",
-            "labelFlush": True,
-            "tickCount": {"expr": "width / 90"},
-        },
+        "axis": {**_seconds(), "tickCount": 7},
+    }
+
+
+def _seconds() -> Spec:
+    label = f"{_PLAIN} + ' s'"
+    return {
+        "title": None,
+        "labelExpr": label,
+        "labelFlush": True,
+        "labelSeparation": 8,
+        "tickCount": 4,
     }
 
 
@@ -157,7 +182,7 @@ def _main(chart: Chart) -> Spec:
     marks: Mapping[Shape, Spec] = {
         "lines": {"type": "line", "strokeWidth": 1.6, "clip": True, "interpolate": "linear"},
         "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
-        "points": {"type": "circle", "size": 9, "opacity": 0.55, "clip": True},
+        "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
     }
     encoding: Spec = {
         "x": _time(),

@@ -27,17 +27,7 @@ def sentence(record: RunRecord, results: Sequence[TrialResult]) -> str:
     """Say in one sentence what came out."""
     if not results:
         return "No trial has finished: there is nothing to tell yet."
-    faults = _faults(record, results)
-    finished = " finished" if record.status in {"running", "interrupted"} else ""
-    what = f"The{finished} trial" if len(results) == 1 else f"All {len(results)}{finished} trials"
-    if faults:
-        told = "; ".join(faults)
-        text = f"{told[0].upper()}{told[1:]}."
-    else:
-        clauses = ["is valid" if len(results) == 1 else "are valid", "gave the right answers"]
-        clauses += [] if record.spec.quick else ["kept up"]
-        clauses += ["met every objective"] if record.spec.objectives else []
-        text = f"{what} {', '.join(clauses[:-1])} and {clauses[-1]}."
+    text = _faults(record, results) or _praise(record, len(results))
     return f"A quick run, not a measurement. {text}" if record.spec.quick else text
 
 
@@ -79,29 +69,43 @@ def warnings(
     return told
 
 
-def _faults(record: RunRecord, results: Sequence[TrialResult]) -> list[str]:
-    """Say of how many trials something does not hold or cannot be told, the gravest first."""
-    total = len(results)
-    counted = (
-        ([r for r in results if r.status == "failed"], "failed"),
-        ([r for r in results if r.valid.holds is False], "invalid"),
-        ([r for r in results if r.correct.holds is False], "answered wrongly"),
-        ([r for r in results if r.kept_up.holds is False], "did not keep up"),
-        ([r for r in results if not all(_met(record, r))], "missed an objective"),
-        ([r for r in results if _untold(record, r)], "not to be judged in full"),
+def _praise(record: RunRecord, total: int) -> str:
+    finished = " finished" if record.status in {"running", "interrupted"} else ""
+    what = f"The{finished} trial is" if total == 1 else f"All {total}{finished} trials are"
+    clauses = ["valid", "gave the right answers"]
+    clauses += [] if record.spec.quick else ["kept up"]
+    clauses += ["met every objective"] if record.spec.objectives else []
+    return f"{what} {', '.join(clauses[:-1])} and {clauses[-1]}."
+
+
+def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
+    """Say of which trials something does not hold or cannot be told, the gravest first."""
+    counted = {
+        "failed": [r for r in results if r.status == "failed"],
+        "invalid": [r for r in results if r.valid.holds is False],
+        "answered wrongly": [r for r in results if r.correct.holds is False],
+        "did not keep up": [r for r in results if r.kept_up.holds is False],
+        "missed an objective": [r for r in results if not all(_met(record, r))],
+        "not to be judged in full": [r for r in results if _untold(record, r)],
+    }
+    found = {words: those for words, those in counted.items() if those}
+    if not found:
+        return ""
+    if len(results) == 1:
+        return f"The trial {' and '.join(_verb(words, 1) + words for words in found)}."
+    return (
+        "; ".join(
+            f"{_those(those, len(results))} {_verb(words, len(those))}{words}"
+            for words, those in found.items()
+        )
+        + "."
     )
-    return [
-        f"{_those(found, total)} {_verb(words, len(found))}{words}"
-        for found, words in counted
-        if found
-    ]
 
 
 def _those(found: Sequence[TrialResult], total: int) -> str:
-    if total == 1:
-        return "the trial"
-    names = " and ".join(label(result) for result in found)
-    return names if len(found) <= 2 else f"{len(found)} of {total} trials"
+    if len(found) > 2:
+        return f"all {total} trials" if len(found) == total else f"{len(found)} of {total} trials"
+    return " and ".join(label(result) for result in found)
 
 
 def _verb(words: str, number: int) -> str:
