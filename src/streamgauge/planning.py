@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
+from streamgauge.load.settings import check_load
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import public_postgres
 from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
@@ -287,6 +288,7 @@ def _check(spec: RunSpec) -> None:
     registry.load("transports", spec.transport)
     load_workload(spec.workload).check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
+        check_load(trial.load)
         trial_job(trial)
 
 

@@ -232,6 +232,10 @@ def test_the_broker_presets_are_those_of_the_dissertation() -> None:
         ({"partitions": "1,2"}, "several values"),
         ({"partitions": "many"}, "no whole number"),
         ({"senders": "spark"}, "belong together"),
+        (
+            {"senders": "spark", "spark_master": "spark://a:1", "load": {"source": "stream"}},
+            "cannot stream payloads",
+        ),
         ({"spark_master": "spark://a:1"}, "belong together"),
         ({"senders": "sprk", "spark_master": "spark://a:1"}, "sprk"),
         ({"partitions": "0"}, "partitions"),
