@@ -129,6 +129,8 @@ _DECLARED = (
         "The <statistic> of the mean time, of each second, from a sender's produce request to the"
         " broker's answer.",
     ),
+    Metric("broker.messages", "1/s", "none", "Messages that came in, as the broker counts them."),
+    Metric("broker.bytes", "B/s", "none", "Bytes that came in, as the broker counts them."),
     Metric("bytes.appended", "B/s", "none", "Bytes of record values appended per second."),
     Metric(
         "append_run.<statistic>",

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
+from streamgauge.load.settings import check_load
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import parse_postgres
 from streamgauge.spec.contracts import (
@@ -64,7 +65,7 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
         )
-    return _run_spec(_rate_or_shape(merged))
+    return _run_spec(_on_spark(_rate_or_shape(merged)))
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
@@ -172,6 +173,24 @@ def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     return {name: asked for name, asked in merged.items() if name != loser}
 
 
+def _on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
+    """Let the tasks of a Spark cluster send, where that was asked for."""
+    rest = {name: asked for name, asked in merged.items() if name not in _SENDERS}
+    kind, master = (merged[name].value if name in merged else None for name in _SENDERS)
+    if kind not in (None, "processes", "spark"):
+        raise unknown_name("kind of senders", str(kind), ("processes", "spark"))
+    if (kind == "spark") != (master is not None):
+        raise UsageError(
+            "--senders spark and --spark-master belong together",
+            "Write --senders spark --spark-master spark://HOST:PORT.",
+        )
+    if master is not None:
+        loads = [{**load, "spark": str(master)} for load in rest.get("load", Asked([{}])).value]
+        rest["load"] = Asked(loads, merged["spark_master"].origin)
+    return rest
+
+
+_SENDERS = ("senders", "spark_master")
 _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
     "duration": ("duration_s", lambda value: parse_duration(str(value))),
@@ -290,6 +309,7 @@ def _check(spec: RunSpec) -> None:
     registry.load("transports", spec.transport)
     load_workload(spec.workload).check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
+        check_load(trial.load)
         trial_job(trial)
 
 

@@ -231,6 +231,13 @@ def test_the_broker_presets_are_those_of_the_dissertation() -> None:
         ({"load": {"acks": "1,all", "idempotence": "false"}}, "several values"),
         ({"partitions": "1,2"}, "several values"),
         ({"partitions": "many"}, "no whole number"),
+        ({"senders": "spark"}, "belong together"),
+        (
+            {"senders": "spark", "spark_master": "spark://a:1", "load": {"source": "stream"}},
+            "cannot stream payloads",
+        ),
+        ({"spark_master": "spark://a:1"}, "belong together"),
+        ({"senders": "sprk", "spark_master": "spark://a:1"}, "sprk"),
         ({"partitions": "0"}, "partitions"),
     ],
 )
@@ -238,3 +245,8 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: st
     with pytest.raises(UsageError) as raised:
         plan(**asked)
     assert part in raised.value.message
+
+
+def test_senders_on_spark_are_a_setting_of_the_load() -> None:
+    spec = plan(senders="spark", spark_master="spark://a:1", load={"senders": "4"})
+    assert (spec.load.spark, spec.load.senders) == ("spark://a:1", 4)

@@ -133,6 +133,22 @@ def run(
             envvar=_twin("LOAD_OPTIONS"),
         ),
     ] = None,
+    senders: Annotated[
+        str | None,
+        typer.Option(
+            metavar="processes|spark",
+            help="What sends: processes of this machine, or tasks of a Spark cluster.",
+            envvar=_twin("SENDERS"),
+        ),
+    ] = None,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The Spark cluster, as spark://HOST:PORT.",
+            envvar=_twin("SPARK_MASTER"),
+        ),
+    ] = None,
     transport: Annotated[
         str | None,
         typer.Option(help="How records travel [default: kafka].", envvar=_twin("TRANSPORT")),
@@ -224,6 +240,8 @@ def run(
         "parameters": _pairs("-P", parameters),
         "engine_options": _pairs("-E", engine_options),
         "load": _pairs("-L", load),
+        "senders": senders,
+        "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": _pairs("--tag", tags),

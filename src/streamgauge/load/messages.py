@@ -25,6 +25,23 @@ class SenderJob(Model):
     """Folder of the payloads to be streamed; None to render them into memory."""
 
 
+class SparkJob(Model):
+    """The job file of senders on a Spark cluster."""
+
+    jobs: list[SenderJob]
+    master: str
+    host: str
+    """Where the harness listens for the tasks."""
+    port: int
+
+
+class Hello(Model):
+    """The first line of a Spark task to the harness."""
+
+    token: str
+    number: int
+
+
 class Command(Model):
     """What the sender is asked to do."""
 

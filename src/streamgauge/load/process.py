@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 import threading
 import time
@@ -14,6 +12,7 @@ from typing import Self, TypeVar
 
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
+from streamgauge.load.links import ChildLink, Link
 from streamgauge.load.messages import (
     LINES,
     Command,
@@ -36,10 +35,12 @@ T = TypeVar("T", Ready, Markers, Sent)
 class Sender:
     """A running sender; leaving the context stops it."""
 
-    def __init__(self, child: process.Process) -> None:
+    def __init__(self, link: Link, pid: int) -> None:
         self.check: Callable[[], None] = lambda: None
         """Called while the sender is waited for; raises when there is nothing to wait for."""
-        self._child = child
+        self.pid = pid
+        """Number of the process here that sends, or lets others send."""
+        self._link = link
         self._hearing = threading.Lock()
         """A probe asks for ticks from a thread of its own."""
         self._unread = b""
@@ -66,12 +67,7 @@ class Sender:
             pipe_stdin=True,
             pipe_stdout=True,
         )
-        return cls(child)
-
-    @property
-    def pid(self) -> int:
-        """Number of the sender's process."""
-        return self._child.pid
+        return cls(ChildLink(child), child.pid)
 
     def ready(self, timeout_s: float) -> None:
         """Wait until the payloads are rendered and the broker answers."""
@@ -106,17 +102,17 @@ class Sender:
         """Wait for the end of the load, let the process end and return what came of it."""
         sent = self._sent or self._await(Sent, timeout_s)
         self._ask(Command(do="end"))
-        if not self._child.wait(timeout_s):
+        if not self._link.ended(timeout_s):
             raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
         return sent
 
     def failure(self) -> str | None:
         """Tell why the process ended, None while it runs."""
-        return None if self._child.alive else self._child.failure()
+        return self._link.failure()
 
     def stop(self) -> None:
         """End the process at once, whatever it does."""
-        self._child.stop()
+        self._link.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -130,11 +126,9 @@ class Sender:
         self.stop()
 
     def _ask(self, command: Command) -> None:
-        assert self._child.stdin is not None
         try:
-            self._child.stdin.write(command.model_dump_json().encode() + b"\n")
-            self._child.stdin.flush()
-        except (BrokenPipeError, ValueError) as error:  # ValueError: closed, since the child ended
+            self._link.write(command.model_dump_json().encode() + b"\n")
+        except (OSError, ValueError) as error:  # ValueError: closed, since the child ended
             raise self._died() from error
 
     def _await(self, kind: type[T], timeout_s: float) -> T:
@@ -143,10 +137,9 @@ class Sender:
         while not isinstance(answer := self._answer, kind):
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                tail = self._child.log_tail()
                 raise TrialInvalid(
                     f"the sender gave no {kind.__name__.lower()} within {timeout_s:g} s;"
-                    f" end of {self._child.log}:\n{tail}"
+                    f" {self._link.log_tail()}"
                 )
             if not self._hear(min(left_s, _PATIENCE_S)):
                 raise self._died()
@@ -156,13 +149,10 @@ class Sender:
 
     def _hear(self, timeout_s: float) -> bool:
         """Take in the lines that are there, after waiting for any; False at their end."""
-        pipe = self._child.stdout
         with self._hearing:
-            if pipe is None or pipe.closed:
-                return False
-            if not select.select([pipe], [], [], timeout_s)[0]:
+            new = self._link.read(timeout_s)
+            if new is None:
                 return True
-            new = os.read(pipe.fileno(), 65_536)
             *lines, self._unread = (self._unread + new).split(b"\n")
             for line in lines:
                 self._take(LINES.validate_json(line))
@@ -177,5 +167,5 @@ class Sender:
         self._answer = line
 
     def _died(self) -> TrialInvalid:
-        self._child.wait(1)
-        return TrialInvalid(f"the sender died: {self._child.failure()}")
+        self._link.ended(1)
+        return TrialInvalid(f"the sender died: {self._link.failure()}")

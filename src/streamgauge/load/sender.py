@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -54,7 +54,8 @@ _PR_SET_TIMERSLACK = 29
 class Sender:
     """One trial's sender: its streams, and the producer of the load."""
 
-    def __init__(self, job: SenderJob, workload: Workload) -> None:
+    def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
+        self.say = say
         self._spec, self._ticks = job.spec, job.ticks
         self._schedule = Share(arrivals.schedule(job.spec), job.number, job.spec.load.senders)
         self._records = arrivals.records(job.spec)
@@ -129,7 +130,7 @@ class Sender:
         )
         self._requests_s.clear()
         cpu_s = time.process_time()
-        loop.run(start_ms, _report)
+        loop.run(start_ms, self._report)
         outstanding = self._producer.flush(_FLUSH_S)
         cpu_s = time.process_time() - cpu_s
         _write(loop.rows, self._ticks)
@@ -165,6 +166,17 @@ class Sender:
             stream.topic, value, partition=record % stream.partitions, on_delivery=keep
         )
 
+    def _report(self, tick: Tick) -> None:
+        self.say(
+            TickLine(
+                at_ms=tick.at_ms,
+                due=tick.due,
+                sent=tick.sent,
+                outstanding=tick.outstanding,
+                errors=tick.errors,
+            )
+        )
+
     def _take_statistics(self, text: str) -> None:
         """Keep how long the brokers took, on average over the last second, to answer."""
         waits = [broker.get("rtt", {}) for broker in json.loads(text)["brokers"].values()]
@@ -182,27 +194,32 @@ def main(argv: list[str]) -> None:
     """Render, then serve the harness until it says `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
-    sender = Sender(job, workload)
-    # The rings are millions of objects that never die: no collector shall walk through them.
+    sender = Sender(job, workload, _print)
+    serve(sender, sys.stdin)
+
+
+def _print(line: Line) -> None:
+    sys.stdout.write(line.model_dump_json() + "\n")
+    sys.stdout.flush()
+
+
+def serve(sender: Sender, lines: Iterable[str]) -> None:
+    """Say that all is ready, then do what the lines ask for, one after the other."""
+    # The payloads are millions of objects that never die: no collector shall walk through them.
     gc.collect()
     gc.freeze()
     gc.disable()
     # Now, and not before: librdkafka's threads would inherit it, and they spin while the broker
     # is slow to answer, which starves a broker on the same machine.
-    _say(Ready(fifo=prefer_this_thread()))
-    serve(sender, sys.stdin)
-
-
-def serve(sender: Sender, lines: Iterable[str]) -> None:
-    """Do what the lines ask for, one after the other."""
+    sender.say(Ready(fifo=prefer_this_thread()))
     for line in lines:
         command = Command.model_validate_json(line)
         if command.do == "markers":
-            _say(sender.markers())
+            sender.say(sender.markers())
         elif command.do == "sentinels":
-            _say(sender.sentinels())
+            sender.say(sender.sentinels())
         elif command.do == "begin" and command.start_ms is not None:
-            _say(sender.load(command.start_ms))
+            sender.say(sender.load(command.start_ms))
         else:
             return
 
@@ -215,23 +232,6 @@ def prefer_this_thread() -> bool:
     except PermissionError:
         return False
     return True
-
-
-def _say(line: Line) -> None:
-    sys.stdout.write(line.model_dump_json() + "\n")
-    sys.stdout.flush()
-
-
-def _report(tick: Tick) -> None:
-    _say(
-        TickLine(
-            at_ms=tick.at_ms,
-            due=tick.due,
-            sent=tick.sent,
-            outstanding=tick.outstanding,
-            errors=tick.errors,
-        )
-    )
 
 
 def _write(rows: list[Tick], path: Path) -> None:

@@ -14,11 +14,13 @@ import numpy as np
 
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
+from streamgauge.load import spark_senders
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.messages import Marker, SenderJob, SenderSummary, Sent, TickLine
 from streamgauge.load.process import Sender
 from streamgauge.load.settings import check_load
 from streamgauge.measure.statistics import summarize
+from streamgauge.process import Process
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.trial import TrialSpec
 
@@ -29,9 +31,13 @@ _FLUSH_S = 60.0
 class Senders:
     """The running senders of a trial; leaving the context stops them all."""
 
-    def __init__(self, senders: Sequence[Sender], stack: ExitStack) -> None:
+    def __init__(
+        self, senders: Sequence[Sender], stack: ExitStack, driver: Process | None = None
+    ) -> None:
         self._senders = senders
         self._stack = stack
+        self._driver = driver
+        """Of the Spark job whose tasks they are."""
 
     @classmethod
     def start(
@@ -55,6 +61,11 @@ class Senders:
             if jobs[0].payloads is not None:
                 stack.callback(shutil.rmtree, jobs[0].payloads, ignore_errors=True)
                 _render(jobs[0], folder)
+            if spec.load.spark is not None:
+                driver, senders = spark_senders.start(jobs, spec.load.spark, folder)
+                for sender in senders:
+                    stack.enter_context(sender)
+                return cls(senders, stack.pop_all(), driver)
             senders = [
                 stack.enter_context(
                     Sender.start(job, job.ticks.with_suffix(".json"), affinity=affinity)
@@ -76,7 +87,7 @@ class Senders:
     @property
     def pids(self) -> list[int]:
         """Numbers of the senders' processes."""
-        return [sender.pid for sender in self._senders]
+        return list(dict.fromkeys(sender.pid for sender in self._senders))
 
     def ready(self, timeout_s: float) -> None:
         """Wait until all have their payloads and the broker answers them."""
@@ -108,7 +119,12 @@ class Senders:
 
     def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
         """Wait for the end of the load, let the processes end and return what came of it."""
-        return add_up([sender.finish(timeout_s) for sender in self._senders])
+        sent = [sender.finish(timeout_s) for sender in self._senders]
+        if self._driver is not None and not self._driver.wait(timeout_s):
+            raise TrialInvalid(
+                f"the Spark job of the senders did not end: {self._driver.failure()}"
+            )
+        return add_up(sent)
 
     def failure(self) -> str | None:
         """Tell why a sender ended, None while all run."""

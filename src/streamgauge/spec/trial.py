@@ -32,6 +32,8 @@ class LoadSpec(Model):
     """Keeps the order of sending in the log; needs acks=all."""
     senders: int = Field(default=1, ge=1, le=64)
     """Processes that share the load."""
+    spark: str | None = None
+    """Master of the Spark cluster whose tasks send; None for processes of this machine."""
     source: Literal["memory", "stream"] = "memory"
     """Where payloads come from: rendered into memory, or streamed from a file."""
     min_sent: float = Field(default=0.99, gt=0, le=1)

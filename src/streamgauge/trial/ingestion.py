@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamgauge.errors import NotReady
 from streamgauge.load.arrivals import spans_of
 from streamgauge.load.senders import Senders
 from streamgauge.measure import ingestion, statistics, verdicts
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import headers
-from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.probes.broker import BrokerCounters
+from streamgauge.probes.sampler import Probe, Row, Sampler
 from streamgauge.spec.contracts import Endpoints, Span
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 from streamgauge.trial import record
@@ -63,7 +65,7 @@ class Ingestion(Trial):
             with self._phase("start"):
                 sender.ready(SENDER_LIMIT_S)
                 sender.markers()
-            sampler = Sampler(self._load_probes(sender))
+            sampler = Sampler(self._load_probes(sender, stack))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
@@ -74,10 +76,20 @@ class Ingestion(Trial):
                 self.watch.sender = None
                 sampler.stop()
 
-    def _load_probes(self, sender: Senders) -> dict[str, Probe]:
+    def _load_probes(self, sender: Senders, stack: ExitStack) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
         roots["sender"] = lambda: sender.pids
-        return trial_probes(self.query, self.endpoints, self.transport, roots, dict, sender)
+        probes = trial_probes(self.query, self.endpoints, self.transport, roots, dict, sender)
+        if (jmx := self.endpoints.kafka.jmx) is None:
+            self.outcome.warnings.append("the broker's own counters are left out: it is not ours")
+            return probes
+        counters = stack.enter_context(BrokerCounters(jmx))
+        try:
+            counters.sample(0.0)  # starts Java now, not while the load is measured
+            probes["broker"] = counters.sample
+        except NotReady as error:
+            self.outcome.warnings.append(error.message)
+        return probes
 
     def _validate(self) -> None:
         """Read consecutive records of a partition back, if possible from the middle."""
@@ -150,6 +162,7 @@ class Ingestion(Trial):
         ends = np.array([row["log_end"] for row in timeline])
         found = {"rate.offered": self.spec.rate * len(self.endpoints.inputs)}
         found |= ingestion.rates(at_s, ends, span)
+        found |= _counted(self.outcome.timeline, span)
         if "rate.appended" in found and self._value_bytes:
             found["bytes.appended"] = found["rate.appended"] * self._value_bytes
         appended = self._times["appended"].to_numpy()
@@ -160,3 +173,14 @@ class Ingestion(Trial):
             found |= {f"send_lateness.{name}": value for name, value in late.items()}
             found |= {f"request.{name}": value for name, value in request.items()}
         return found | record.usage(self.outcome.timeline, span)
+
+
+def _counted(timeline: list[Row], span: Span) -> dict[str, float]:
+    """Return what the broker itself counted, per second."""
+    rows = record.inside(timeline, span, "broker.messages")
+    if len(rows) < 2:
+        return {}
+    first, last = rows[0], rows[-1]
+    passed_s = last["at"] - first["at"]
+    names = ("broker.messages", "broker.bytes")
+    return {name: (last[name] - first[name]) / passed_s for name in names}
