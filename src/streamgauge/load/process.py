@@ -1,4 +1,4 @@
-"""The harness's side of the sender: start it, ask it, hear it."""
+"""The harness's side of one sender: start it, ask it, hear it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ from streamgauge.load.messages import (
     Markers,
     Ready,
     SenderJob,
-    SenderSummary,
+    Sent,
     TickLine,
 )
-from streamgauge.load.settings import check_load
-from streamgauge.spec.contracts import Endpoints
-from streamgauge.spec.trial import TrialSpec
 
 _MARKERS_S = 60.0
 _FLUSH_S = 60.0
 _PATIENCE_S = 0.1
 """Nobody waits longer than that for the turn to listen."""
-T = TypeVar("T", Ready, Markers, SenderSummary)
+T = TypeVar("T", Ready, Markers, Sent)
 
 
 class Sender:
@@ -48,35 +45,23 @@ class Sender:
         self._unread = b""
         self._answer: Line | None = None
         self._tick: TickLine | None = None
-        self._summary: SenderSummary | None = None
+        self._sent: Sent | None = None
 
     @classmethod
     def start(
-        cls,
-        spec: TrialSpec,
-        endpoints: Endpoints,
-        folder: Path,
-        *,
-        affinity: Collection[int] | None = None,
+        cls, job: SenderJob, path: Path, *, affinity: Collection[int] | None = None
     ) -> Sender:
         """Start the process; it begins to render payloads at once.
 
-        Raises:
-            UsageError: The load's settings contradict each other.
+        Args:
+            job: What it is to do.
+            path: Where its job file goes; the log of that name goes to `logs`.
+            affinity: Numbers of the CPUs it may use.
         """
-        check_load(spec.load)
-        folder = folder.absolute()
-        job = SenderJob(
-            spec=spec,
-            bootstrap=endpoints.kafka.bootstrap,
-            inputs=dict(endpoints.inputs),
-            ticks=folder / "sender.parquet",
-        )
-        path = folder / "sender.json"
         path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
         child = process.start(
             [sys.executable, "-m", "streamgauge.load.sender", path],
-            log=folder / "logs" / "sender.log",
+            log=path.parent / "logs" / f"{path.stem}.log",
             affinity=affinity,
             pipe_stdin=True,
             pipe_stdout=True,
@@ -115,15 +100,15 @@ class Sender:
     def finished(self) -> bool:
         """Tell whether the load is over and every record acknowledged or given up."""
         self._hear(0)
-        return self._summary is not None
+        return self._sent is not None
 
-    def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
+    def finish(self, timeout_s: float = _FLUSH_S) -> Sent:
         """Wait for the end of the load, let the process end and return what came of it."""
-        summary = self._summary or self._await(SenderSummary, timeout_s)
+        sent = self._sent or self._await(Sent, timeout_s)
         self._ask(Command(do="end"))
         if not self._child.wait(timeout_s):
             raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
-        return summary
+        return sent
 
     def failure(self) -> str | None:
         """Tell why the process ended, None while it runs."""
@@ -187,8 +172,8 @@ class Sender:
         if isinstance(line, TickLine):
             self._tick = line
             return
-        if isinstance(line, SenderSummary):
-            self._summary = line
+        if isinstance(line, Sent):
+            self._sent = line
         self._answer = line
 
     def _died(self) -> TrialInvalid:

@@ -17,7 +17,7 @@ from streamgauge.measure.statistics import Floats
 if TYPE_CHECKING:
     from streamgauge.spec.contracts import Span
 
-_SINCE = {
+SINCE = {
     "latency": ("appended",),
     "event_latency": ("event", "intended"),
     "processing_latency": ("ingested",),
@@ -35,16 +35,22 @@ def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> p
     end = latencies["window_end"]
     if window_ms is None and end.null_count < len(end):
         raise ValueError("the latencies of windows can only be chosen by the window's size")
+    return latencies.filter(is_measured(latencies, span, window_ms or 0))
+
+
+def is_measured(latencies: pa.Table, span: Span, window_ms: int) -> pa.ChunkedArray:
+    """Tell of each row whether it counts for the measured span."""
+    end = latencies["window_end"]
     intended = latencies["intended"]
     in_span = pc.and_(
         pc.greater_equal(intended, span.start_ms),
         pc.less(intended, span.end_ms),
     )
     window_in_span = pc.and_(
-        pc.greater_equal(end, span.start_ms + (window_ms or 0)),
+        pc.greater_equal(end, span.start_ms + window_ms),
         pc.less_equal(end, span.end_ms),
     )
-    return latencies.filter(pc.if_else(pc.is_null(end), in_span, window_in_span))
+    return pc.if_else(pc.is_null(end), in_span, window_in_span)
 
 
 def seconds(latencies: pa.Table) -> dict[str, Floats]:
@@ -53,7 +59,7 @@ def seconds(latencies: pa.Table) -> dict[str, Floats]:
     Each is in the order of the rows; rows without a window have no `window_latency`, those whose
     engine does not say when it took in its inputs no `processing_latency`.
     """
-    return {name: _since(latencies, starts) for name, starts in _SINCE.items()}
+    return {name: _seconds(latencies, name) for name in SINCE}
 
 
 def summarize(latencies: pa.Table) -> dict[str, float]:
@@ -64,8 +70,13 @@ def summarize(latencies: pa.Table) -> dict[str, float]:
     return metrics
 
 
-def _since(latencies: pa.Table, starts: tuple[str, ...]) -> Floats:
-    start = pc.coalesce(*(latencies[name] for name in starts))
-    passed_ms = pc.drop_null(pc.subtract(latencies["emitted"], start))
-    values_s: Floats = passed_ms.to_numpy().astype(np.float64) / 1000
+def passed_ms(latencies: pa.Table, kind: str) -> pa.ChunkedArray:
+    """Return the latency of each row, null where it has none of that kind."""
+    start = pc.coalesce(*(latencies[name] for name in SINCE[kind]))
+    return pc.subtract(latencies["emitted"], start)
+
+
+def _seconds(latencies: pa.Table, kind: str) -> Floats:
+    passed = pc.drop_null(passed_ms(latencies, kind))
+    values_s: Floats = passed.to_numpy().astype(np.float64) / 1000
     return values_s

@@ -50,6 +50,8 @@ _SETTINGS = {
     "background.threads": "2",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.segment.bytes": "268435456",
+    # Topics that may forget shall do so before the disk is full.
+    "log.retention.check.interval.ms": "5000",
 }
 
 

@@ -345,3 +345,11 @@ class Experiment(Protocol):
 
     def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
         """Conclude from the trials."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """Ability of an experiment: it tells why it wants a trial."""
+
+    def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
+        """Give the reason in a few words."""

@@ -34,6 +34,13 @@ from streamgauge.spec.endpoints import KafkaEndpoint
 
 TIMESTAMPS = "message.timestamp.type"
 _TOPIC_SETTINGS = {TIMESTAMPS: "LogAppendTime", "retention.ms": "-1", "retention.bytes": "-1"}
+FORGET_BYTES = 1 << 30
+"""Of each partition at least so much is kept of a topic that forgets."""
+_FORGETFUL = {
+    "retention.bytes": str(FORGET_BYTES),
+    "segment.bytes": str(128 << 20),
+    "file.delete.delay.ms": "1000",
+}
 _REQUEST_S = 10.0
 _READ_ONLY = {
     "group.id": "streamgauge-observer",
@@ -73,15 +80,23 @@ class KafkaTransport:
         self._settings = dict(endpoint.client_settings())
         self._counts: dict[str, int] = {}
 
-    def create(self, endpoints: Endpoints, *, timeout_s: float = 30.0) -> None:
+    def create(
+        self, endpoints: Endpoints, *, forgets: bool = False, timeout_s: float = 30.0
+    ) -> None:
         """Create the trial's topics and wait until they can be used.
+
+        Args:
+            endpoints: Their names and partitions.
+            forgets: Whether old records may go, so that the disk stays bounded.
+            timeout_s: How long to wait.
 
         Raises:
             NotReady: The broker refuses, or stamps records with another time than its own.
         """
         topics = _topics(endpoints)
+        settings = {**_TOPIC_SETTINGS, **(_FORGETFUL if forgets else {})}
         created = self._admin.create_topics(
-            [NewTopic(topic, endpoints.partitions, config=_TOPIC_SETTINGS) for topic in topics],
+            [NewTopic(topic, endpoints.partitions, config=settings) for topic in topics],
             operation_timeout=_REQUEST_S,
         )
         for topic, future in created.items():

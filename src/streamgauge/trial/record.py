@@ -61,9 +61,10 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         if outcome.measured
         else None,
         checkpoints_ms=outcome.checkpoints_ms,
+        window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
-        sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
+        sender=outcome.sender.model_dump() if outcome.sender else {},
     )
 
 
@@ -164,6 +165,10 @@ class _Facts:
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
             clock_offset_s=self.outcome.clock_offset_s,
+            errors=sender.errors if sender else 0,
+            backpressure_s=sender.backpressure_s if sender else 0.0,
+            send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
+            senders=sender.senders if sender else 1,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:
@@ -205,7 +210,7 @@ class _Facts:
             found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
         if self.outcome.validation is not None:
             found["validation.seconds"] = self.outcome.validation.seconds
-        return found | _usage(self.outcome.timeline, self.span)
+        return found | usage(self.outcome.timeline, self.span)
 
     def _rates(self) -> dict[str, float]:
         validation, spec = self.outcome.validation, self.outcome.spec
@@ -215,7 +220,7 @@ class _Facts:
             "rate.appended": _count(validation.times["appended"], self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
-        rows = _inside(self.outcome.timeline, self.span, "sent")
+        rows = inside(self.outcome.timeline, self.span, "sent")
         if len(rows) > 1:
             passed_s = rows[-1]["at"] - rows[0]["at"]
             rates["rate.sent"] = (rows[-1]["sent"] - rows[0]["sent"]) / passed_s
@@ -249,19 +254,20 @@ def _lag(timeline: list[Row], span: Span) -> Floats | None:
     return behind.lag(behind.Offsets(at_s, ends), behind.Offsets(at_s[moved], done[moved]), span)
 
 
-def _inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+def inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+    """Return the samples of the measured span that have that value."""
     start_s, end_s = span.start_ms / 1000, span.end_ms / 1000
     return [row for row in timeline if name in row and start_s <= row["at"] < end_s]
 
 
-def _usage(timeline: list[Row], span: Span) -> dict[str, float]:
+def usage(timeline: list[Row], span: Span) -> dict[str, float]:
     """Return means over the measured span; of memory the greatest."""
     names = {name for row in timeline for name in row}
     found = {}
     for name in names:
         family = name.partition(".")[0]
         if family in {"cpu", "memory", "disk", "network", "load"}:
-            values = [row[name] for row in _inside(timeline, span, name)]
+            values = [row[name] for row in inside(timeline, span, name)]
             if values:
                 found[name] = max(values) if family == "memory" else float(np.mean(values))
     return found
