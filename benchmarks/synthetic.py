@@ -101,6 +101,8 @@ def latencies(spec: TrialSpec, outputs: int) -> pa.Table:
         "emitted": emitted,
         "window_end": pa.nulls(outputs, pa.int64()),
         "correct": np.ones(outputs, dtype=bool),
+        "event": pa.nulls(outputs, pa.int64()),
+        "ingested": pa.nulls(outputs, pa.int64()),
     }
     return pa.table(columns, schema=LATENCIES)
 

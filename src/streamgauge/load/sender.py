@@ -76,8 +76,8 @@ class Sender:
         self._producer.list_topics(timeout=10)
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
-        self._sentinels: dict[str, bytes | None] = {}
         self._next_marker = 0
+        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
@@ -110,7 +110,9 @@ class Sender:
         for name, payload in payloads.items():
             for partition in range(self._spec.partitions):
                 self._send_marker(name, self._next_marker + partition, payload, delivered)
-        self._next_marker = max(self._next_marker, self._records) + self._spec.partitions
+        # The first are numbered before the load, all others after it.
+        after = self._records + self._spec.partitions
+        self._next_marker = max(after, self._next_marker + self._spec.partitions)
         wanted = len(self._streams) * self._spec.partitions
         if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")

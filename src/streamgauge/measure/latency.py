@@ -59,7 +59,7 @@ def seconds(latencies: pa.Table) -> dict[str, Floats]:
     Each is in the order of the rows; rows without a window have no `window_latency`, those whose
     engine does not say when it took in its inputs no `processing_latency`.
     """
-    return {name: _seconds(latencies, name) for name in SINCE}
+    return {name: _since(latencies, name) for name in SINCE}
 
 
 def summarize(latencies: pa.Table) -> dict[str, float]:
@@ -70,13 +70,13 @@ def summarize(latencies: pa.Table) -> dict[str, float]:
     return metrics
 
 
-def passed_ms(latencies: pa.Table, kind: str) -> pa.ChunkedArray:
-    """Return the latency of each row, null where it has none of that kind."""
-    start = pc.coalesce(*(latencies[name] for name in SINCE[kind]))
+def passed_ms(latencies: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a kind of latency of each row; null where it has none."""
+    start = pc.coalesce(*(latencies[column] for column in SINCE[name]))
     return pc.subtract(latencies["emitted"], start)
 
 
-def _seconds(latencies: pa.Table, kind: str) -> Floats:
-    passed = pc.drop_null(passed_ms(latencies, kind))
-    values_s: Floats = passed.to_numpy().astype(np.float64) / 1000
+def _since(latencies: pa.Table, name: str) -> Floats:
+    known_ms = pc.drop_null(passed_ms(latencies, name))
+    values_s: Floats = known_ms.to_numpy().astype(np.float64) / 1000
     return values_s

@@ -17,15 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamgauge.measure import latency
+from streamgauge.measure.latency import SINCE
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
 Integers = npt.NDArray[np.int64]
 
-SINCE = {kind: f"coalesce({', '.join(times)})" for kind, times in latency.SINCE.items()}
-"""From which time each kind of latency counts; all of them end when the output is emitted."""
 SERIES = ("p50", "p95", "p99", "max")
 _PER_MILLE = {"p50": 500, "p95": 950, "p99": 990}
 _STEP_OF_NINES = 0.05
@@ -87,11 +85,10 @@ class Latencies:
 
     def kinds(self) -> list[str]:
         """Return the kinds of latency that the outputs have."""
-        rows = len(self.table)
         return [
-            kind
-            for kind in SINCE
-            if not rows or latency.passed_ms(self.table, kind).null_count < rows
+            name
+            for name, columns in SINCE.items()
+            if any(self.table[each].null_count < len(self.table) for each in columns)
         ]
 
     def over_time(self, kind: str) -> dict[str, Json]:
@@ -100,7 +97,7 @@ class Latencies:
             _PERCENTILE.format(name=name, per_mille=p, rest=1000 - p)
             for name, p in _PER_MILLE.items()
         )
-        rows = self._query(_PERCENTILES, since=SINCE[kind], percentiles=percentiles)
+        rows = self._query(_PERCENTILES, since=_since(kind), percentiles=percentiles)
         return {"t": self._times(rows["bin"]), **{name: rows[name].to_pylist() for name in SERIES}}
 
     def singles(self, most: int) -> dict[str, Json]:
@@ -140,7 +137,7 @@ class Latencies:
         """Count the latencies that the statistics cover: those of the measured span."""
         span = self._frame.measured
         window = self._window_ms
-        since, start, end = SINCE[kind], span.start_ms, span.end_ms
+        since, start, end = _since(kind), span.start_ms, span.end_ms
         rows = self._query(_HISTOGRAM, since=since, start=start, end=end, window=window)
         return Histogram(rows["ms"].to_numpy(), rows["n"].to_numpy())
 
@@ -152,6 +149,11 @@ class Latencies:
 
     def _times(self, bins: pa.ChunkedArray) -> Json:
         return [number * self._frame.bin_s for number in bins.to_pylist()]
+
+
+def _since(kind: str) -> str:
+    """Write from which time a kind of latency counts."""
+    return f"coalesce({', '.join(SINCE[kind])}, NULL)"
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:

@@ -115,8 +115,8 @@ def _latencies(folder: RunFolder, result: TrialResult) -> pa.Table:
     if table is None:
         return _LATENCIES.empty_table()
     columns = {"measured": _measured(result, table)} | {
-        kind: pc.divide(pc.cast(latency.passed_ms(table, kind), pa.float64()), 1000)
-        for kind in latency.SINCE
+        name: pc.divide(pc.cast(latency.passed_ms(table, name), pa.float64()), 1000)
+        for name in latency.SINCE
     }
     for name, column in columns.items():
         table = table.append_column(name, column)

@@ -295,11 +295,13 @@ class Trial:
         try:
             if self.query.needs_sentinels:
                 # One that overtook a record of another partition would close its window too early.
-                passed = self._telling(lambda: drainage.passed(markers))
-                self.watch.wait_for(passed, end_s - clock.monotonic(), "not consumed")
+                left_s = end_s - clock.monotonic()
+                consumed = self._telling(lambda: drainage.passed(markers))
+                self.watch.wait_for(consumed, left_s, "not consumed")
                 markers = sender.sentinels()
+            left_s = end_s - clock.monotonic()
             drained = self._telling(lambda: drainage.drained(markers))
-            self.watch.wait_for(drained, end_s - clock.monotonic(), "not drained")
+            self.watch.wait_for(drained, left_s, "not drained")
         except LimitPassed:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:

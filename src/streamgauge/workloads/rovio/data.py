@@ -85,7 +85,8 @@ def packs(parameters: Parameters, random: np.random.Generator, count: int) -> In
         weights = np.arange(1, most + 1, dtype=np.float64) ** -parameters.zipf
         reached = np.cumsum(weights)
         chosen = np.searchsorted(reached, random.random(count) * reached[-1], side="right")
-        return np.asarray(np.minimum(1 + chosen, most), dtype=np.int64)
+        drawn_packs: Integers = np.minimum(1 + chosen, most).astype(np.int64)
+        return drawn_packs
     if parameters.keys == "single" or most == 1:
         return np.ones(count, dtype=np.int64)
     if parameters.keys == "hot":
