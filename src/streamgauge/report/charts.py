@@ -90,6 +90,15 @@ TIME_CHARTS = (
         colours=_RISING,
     ),
     Chart(
+        "processing_latency",
+        "Processing-time latency",
+        "From the engine's taking in of the latest input: without what waited before.",
+        "latency",
+        "ms",
+        log=True,
+        colours=_RISING,
+    ),
+    Chart(
         "window_latency",
         "Window latency",
         "From the end of the window.",

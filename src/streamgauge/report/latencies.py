@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.measure.latency import SINCE
+from streamgauge.measure.matching import LATENCIES
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
@@ -50,12 +51,6 @@ _HISTOGRAM = """
         ELSE window_end >= {start} + {window} AND window_end <= {end} END
     GROUP BY ms ORDER BY ms
 """
-# Of windows that follow on each other; no run folder tells their size.
-_WINDOW = """
-    SELECT min(gap) AS size FROM (
-        SELECT window_end - lag(window_end) OVER (ORDER BY window_end) AS gap
-        FROM (SELECT DISTINCT window_end FROM outputs WHERE window_end IS NOT NULL))
-"""
 
 
 @dataclass(frozen=True)
@@ -75,13 +70,16 @@ class Histogram:
 class Latencies:
     """All latencies of one trial."""
 
-    def __init__(self, file: Path, frame: Frame) -> None:
+    def __init__(self, file: Path, frame: Frame, window_ms: int | None) -> None:
         columns = ["intended", "appended", "emitted", "window_end", "event", "ingested"]
         # The first markers come before the load, to an engine that is still cold.
         begin_ms = frame.origin_ms + round(frame.start_s * 1000)
         loaded = pc.field("intended") >= begin_ms
-        self.table: pa.Table = pq.read_table(file, columns=columns, filters=loaded)
+        self.table: pa.Table = pq.read_table(
+            file, columns=columns, filters=loaded, schema=LATENCIES
+        )
         self._frame = frame
+        self._window_ms = window_ms or 0
         self._sql = duckdb.connect()
         self._sql.register("outputs", self.table)
 
@@ -138,7 +136,7 @@ class Latencies:
     def histogram(self, kind: str = "latency") -> Histogram:
         """Count the latencies that the statistics cover: those of the measured span."""
         span = self._frame.measured
-        window = self._query(_WINDOW)["size"][0].as_py() or 0
+        window = self._window_ms
         since, start, end = _since(kind), span.start_ms, span.end_ms
         rows = self._query(_HISTOGRAM, since=since, start=start, end=end, window=window)
         return Histogram(rows["ms"].to_numpy(), rows["n"].to_numpy())

@@ -78,7 +78,10 @@ class _Reader:
         self.view, self.frame, self.folder = view, frame, folder
 
     def read(self, most_singles: int) -> None:
-        latencies = self._open("latency.parquet", lambda file: Latencies(file, self.frame))
+        window_ms = self.view.result.window_ms
+        latencies = self._open(
+            "latency.parquet", lambda file: Latencies(file, self.frame, window_ms)
+        )
         timeline = self._open("timeline.parquet", lambda file: Timeline(file, self.frame))
         rates = self._open("sender.parquet", lambda file: sender_rates(file, self.frame))
         if rates is not None:

@@ -52,8 +52,9 @@ class EventTimeWindows:
         if over_ms <= self._closed_ms:
             return self._answers.expected(records.slice(0, 0), context)
         found = self._answers.merge(self._answers.expected(self._records, context), context)
-        end = found["window_end"]
-        now = pc.and_(pc.greater(end, self._closed_ms), pc.less_equal(end, over_ms))
+        starts = pc.extract_regex(found["value"], pattern=r"^(?P<start>\d+),")
+        end = _numbers(starts, "start") + self._size_ms
+        now = pa.array((end > self._closed_ms) & (end <= over_ms))
         self._closed_ms = over_ms
         self._forget()
         # What came too late for its window is left out, and a sum of nothing is no output.
@@ -66,8 +67,8 @@ class EventTimeWindows:
 
 def _ids_and_events(records: pa.Table) -> tuple[Integers, Integers]:
     found = pc.extract_regex(records["value"], pattern=_TIMES)
-    id_, intended, delay = (
-        np.asarray(pc.cast(pc.cast(pc.struct_field(found, name), pa.string()), pa.int64()))
-        for name in ("id", "intended", "delay")
-    )
-    return id_, intended - delay
+    return _numbers(found, "id"), _numbers(found, "intended") - _numbers(found, "delay")
+
+
+def _numbers(found: pa.ChunkedArray, name: str) -> Integers:
+    return np.asarray(pc.cast(pc.cast(pc.struct_field(found, name), pa.string()), pa.int64()))

@@ -53,15 +53,16 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     if found.null_count:
         refuse(values, pc.is_null(found), "it is neither a purchase nor an ad")
     price = pc.struct_field(found, "price")
-    price = pc.if_else(pc.equal(price, b""), b"0", price)
+    is_ad = pc.equal(price, b"")
+    price = pc.if_else(is_ad, b"0", price)
     id_, intended, delay, user, pack = (
         integers(pc.struct_field(found, name), values, name)
         for name in ("id", "intended", "delay", "user", "pack")
     )
     appended = np.asarray(records["timestamp"].to_numpy(), dtype=np.int64)
     event = intended - delay
-    allowed = parameters.allowed_delay_ms
-    late = (delay > allowed) | (appended - event > allowed + OUT_OF_STEP_MS)
+    late = _reached(records, is_ad, intended) - event > parameters.allowed_delay_ms
+    late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
     ours = delay >= 0
     return Events(
         id=id_[ours],
@@ -73,6 +74,20 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
         appended=appended[ours],
         late=late[ours],
     )
+
+
+def _reached(records: pa.Table, is_ad: pa.Array, intended: Integers) -> Integers:
+    """Tell how far each record's partition of its stream had come with it.
+
+    The records of one sender come in the order of their intended times, those of several do not.
+    """
+    partition = np.asarray(records["partition"].to_numpy(), dtype=np.int64)
+    group = 2 * partition + np.asarray(is_ad)
+    order = np.lexsort((records["offset"].to_numpy(), group))
+    place = group * (intended.max(initial=0) + 1)  # sets the times of groups apart
+    reached = np.empty_like(intended)
+    reached[order] = np.maximum.accumulate((intended + place)[order])
+    return np.asarray(reached - place)
 
 
 def joined(*columns: Integers | pa.Array) -> pa.Array:

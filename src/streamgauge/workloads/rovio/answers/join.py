@@ -22,7 +22,7 @@ from streamgauge.workloads.rovio.answers.events import (
 from streamgauge.workloads.rovio.answers.windows import repeated, windows
 from streamgauge.workloads.rovio.parameters import Parameters
 
-STREAMS = 2
+_STREAMS = 2
 """Purchases have even ids, ads odd ones."""
 _OUTPUT = (
     r"^(?P<window>\d{1,18}),(?P<purchase>\d{1,18}),(?P<ad>\d{1,18}),(?P<user>\d{1,18}),"
@@ -69,8 +69,8 @@ class Pairs:
         row, start = windows(
             np.minimum(*both), np.maximum(*both), parameters.size_ms, parameters.slide_ms
         )
-        end = start + parameters.size_ms
-        return _pair_rows(records, purchase[row], ad[row], start, end, _latest(of_windows, end))
+        event = _latest(of_windows, start + parameters.size_ms)
+        return _pair_rows(records, purchase[row], ad[row], start, event)
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with user, pack, window, purchase and ad as key."""
@@ -153,7 +153,7 @@ def _latest(of_windows: pa.Table, end: Integers) -> Integers:
 
 def _pairs(records: _Records, size_ms: int) -> tuple[Integers, Integers]:
     """Find the rows of all purchases and ads of the same key less than a window apart."""
-    is_ad = records.id % STREAMS == 1
+    is_ad = records.id % _STREAMS == 1
     purchases, ads = np.flatnonzero(~is_ad), np.flatnonzero(is_ad)
     if not len(purchases) or not len(ads):
         return purchases[:0], ads[:0]
@@ -168,13 +168,9 @@ def _pairs(records: _Records, size_ms: int) -> tuple[Integers, Integers]:
 
 
 def _pair_rows(
-    records: _Records,
-    purchase: Integers,
-    ad: Integers,
-    start: Integers,
-    end: Integers,
-    event: Integers,
+    records: _Records, purchase: Integers, ad: Integers, start: Integers, event: Integers
 ) -> pa.Table:
+    """Write the pairs; they have no window's end, since nobody has to wait for it."""
     user_and_pack = records.keys.take(pa.array(purchase))
     ids = records.id[purchase], records.id[ad]
     output = pc.binary_join_element_wise(
@@ -187,7 +183,7 @@ def _pair_rows(
             "value": pc.cast(value, pa.binary()),
             "intended": np.maximum(records.intended[purchase], records.intended[ad]),
             "appended": np.maximum(records.appended[purchase], records.appended[ad]),
-            "window_end": end,
+            "window_end": pa.nulls(len(start), pa.int64()),
             "optional": records.late[purchase] | records.late[ad],
         },
         schema=EXPECTED,
