@@ -91,7 +91,8 @@ def _pair(pair: Pair, metrics: Sequence[Compared]) -> Iterator[str]:
 
 
 def _table(found: Sequence[Row]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in HEADER)
+    """Put the verdict first: that is what a narrow screen shows."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _verdict_first(HEADER))
     lines = "".join(f"<tr>{''.join(_cells(row))}</tr>" for row in found)
     return (
         f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
@@ -99,11 +100,16 @@ def _table(found: Sequence[Row]) -> str:
     )
 
 
+def _verdict_first(cells: Sequence[str]) -> tuple[str, ...]:
+    name, base, other, ratio, interval, verdict = cells
+    return name, verdict, ratio, interval, base, other
+
+
 def _cells(row: Row) -> Iterator[str]:
-    *cells, verdict = row.cells
-    for cell in cells:
-        yield element("td", cell)
-    yield element("td", verdict, _CLASSES[row.improves])
+    name, verdict, *rest = _verdict_first(row.cells)
+    yield element("td", name)
+    yield element("td", verdict, f"word {_CLASSES[row.improves]}".strip())
+    yield from (element("td", cell) for cell in rest)
 
 
 def _limits(checked: Sequence[Checked]) -> Iterator[str]:
@@ -138,7 +144,8 @@ def _curves(
         yield element("p", text, "dim")
     for number, (name, samples) in enumerate(found.items()):
         charts[f"curves{number}"] = curves(samples)
-        yield figure(f"curves{number}", name)
+        yield element("h3", name)
+        yield figure(f"curves{number}", "Latency over the percentile.")
 
 
 def percentile_samples(

@@ -80,11 +80,11 @@ def sentence(comparison: Comparison) -> str:
     """Say in one sentence what came out, of the metrics that people ask for first."""
     if not comparison.pairs:
         return "nothing to compare: there is no finished trial"
-    words = [row.word for pair in comparison.pairs for row in rows(headline_metrics(pair))]
-    told = [f"{words.count(word)} × {word}" for word in dict.fromkeys(words)]
-    if not told:
+    words = [each.word for pair in comparison.pairs for each in headline_metrics(pair)]
+    if not words:
         return "not comparable"
-    return ", ".join(told)
+    told = ", ".join(f"{word} in {words.count(word)}" for word in dict.fromkeys(words))
+    return f"{told} of {len(words)} metrics"
 
 
 def refusal(pair: Pair) -> str | None:
