@@ -53,8 +53,8 @@ class View:
 
     def samples(self, count: int) -> None:
         """Wait until the page has taken in that many samples, and no more."""
-        self.page.wait_for_function(f"seen.samples.length >= {count}")
-        assert self.page.evaluate("seen.samples.length") == count
+        charts = self.page.locator("#charts")
+        expect(charts).to_have_attribute("data-samples", str(count), timeout=PATIENCE_MS)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ _WIDTH = 40
 """Of a sparkline: its last so many seconds."""
 _BARS = "▁▂▃▄▅▆▇█"
 _MARKS = {True: "✓", False: "✗", None: "–"}
+_CLOCK_S = 0.001
 _SHOWN = 8
 """Trials in the strip."""
 
@@ -142,7 +143,7 @@ def _figures(samples: Sequence[Sample]) -> Table:
     table.add_row(*_row("sent", [each.sent for each in samples], format_rate))
     table.add_row(*_row("lag", [each.lag for each in samples], format_count))
     latencies = [each.newest_latency for each in samples]
-    table.add_row(*_row("newest latency (a sample)", latencies, format_duration))
+    table.add_row(*_row("newest latency (a sample)", latencies, _latency))
     top = max((cores for each in samples for cores in each.cpu.values()), default=None)
     for role in (role for role in ROLES if role in samples[-1].cpu):
         cores = [each.cpu.get(role) for each in samples]
@@ -160,6 +161,11 @@ def _row(
     yield Text(name, "dim")
     yield Text("–" if newest is None else write(newest))
     yield Text(sparkline(values, top), "cyan")
+
+
+def _latency(value_s: float) -> str:
+    """Write a latency as far as the broker's clock tells it."""
+    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
 
 
 def _phase(trial: Trial, now_s: float) -> str:

@@ -73,8 +73,9 @@ class Sample:
     sent: float | None
     appended: float | None
     finished: float | None
+    """Since the engine's report before; None when it has not reported since the last sample."""
     lag: float | None
-    """Records; None where the engine reports no offsets, or not in time."""
+    """Records; None where the engine reports no offsets, or too seldom."""
     newest_latency: float | None
     """Of one output, the newest: a sample and no statistic."""
     cpu: Mapping[str, float]
@@ -93,8 +94,10 @@ class Counters:
     sent: float | None = None
     log_end: float | None = None
     finished: float | None = None
-    moved_at: float | None = None
-    """When the engine last reported something new."""
+    reported_at: float | None = None
+    """When the engine last reported something new under load."""
+    timely: bool = False
+    """Whether that came soon enough after the report before."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ def _sampled(state: State, event: Event) -> State:
         offered=_rate(now.due, last.due, passed_s),
         sent=_rate(now.sent, last.sent, passed_s),
         appended=_rate(now.log_end, last.log_end, passed_s),
-        finished=_rate(now.finished, last.finished, passed_s),
+        finished=_finished(now, last),
         lag=_lag(now),
         newest_latency=_number(event.get("newest_latency")),
         cpu=_family(event, "cpu"),
@@ -197,16 +200,20 @@ def _sampled(state: State, event: Event) -> State:
 
 
 def _counters(event: Event, at: float, last: Counters) -> Counters:
-    finished = _number(event.get("finished"))
-    moved = finished is not None and finished != last.finished
-    return Counters(
+    now = Counters(
         at=at,
         due=_number(event.get("due")),
         sent=_number(event.get("sent")),
         log_end=_number(event.get("log_end")),
-        finished=finished,
-        moved_at=at if moved else last.moved_at,
+        finished=_number(event.get("finished")),
+        reported_at=last.reported_at,
+        timely=last.timely,
     )
+    # Before the load there are markers alone, which say nothing about how often an engine reports.
+    if not now.sent or now.finished is None or now.finished == last.finished:
+        return now
+    before = last.reported_at
+    return replace(now, reported_at=at, timely=before is not None and at - before <= TIMELY_S)
 
 
 def _rate(now: float | None, last: float | None, passed_s: float) -> float | None:
@@ -215,10 +222,18 @@ def _rate(now: float | None, last: float | None, passed_s: float) -> float | Non
     return max(0.0, (now - last) / passed_s)
 
 
-def _lag(now: Counters) -> float | None:
-    if now.log_end is None or now.finished is None or now.moved_at is None:
+def _finished(now: Counters, last: Counters) -> float | None:
+    """Return the rate since the report before: an engine may report every few seconds alone."""
+    if last.reported_at is None or now.reported_at == last.reported_at:
         return None
-    return max(0.0, now.log_end - now.finished) if now.at - now.moved_at <= TIMELY_S else None
+    return _rate(now.finished, last.finished, now.at - last.reported_at)
+
+
+def _lag(now: Counters) -> float | None:
+    """Return the distance to the log's end; it grows on when a timely engine stops reporting."""
+    if not now.timely or now.log_end is None or now.finished is None:
+        return None
+    return max(0.0, now.log_end - now.finished)
 
 
 def _family(event: Event, family: str) -> dict[str, float]:

@@ -71,13 +71,45 @@ def test_a_sample_that_was_told_twice_counts_once() -> None:
     assert under_way(row, row) == under_way(row)
 
 
-def test_lag_is_told_as_long_as_the_engine_reports_in_time() -> None:
-    still = {**sample(0.0, 9, 1000.0), "finished": 8000.0}
-    rows = [{**still, "at": 100.0 + second} for second in range(8)]
-    told = [
-        state.sample.lag for n in range(1, 9) if (state := under_way(*rows[:n])).sample is not None
+def reporting(*finished: float) -> list[live.Sample]:
+    """Return the samples of an engine that reports so much after each second of load."""
+    rows = [
+        {**sample(100.0 + second, 1 + second, 1000.0), "finished": done}
+        for second, done in enumerate(finished)
     ]
-    assert told == [1001.0] * 6 + [None] * 2
+    states = (under_way(*rows[: n + 1]) for n in range(len(rows)))
+    return [state.sample for state in states if state.sample is not None]
+
+
+def test_lag_is_told_once_reports_come_in_time() -> None:
+    told = [each.lag for each in reporting(500, 1500, 2500, 3500)]
+    assert told == [None, 501.0, 501.0, 501.0]
+
+
+def test_lag_grows_on_when_a_timely_engine_stops_reporting() -> None:
+    told = [each.lag for each in reporting(500, *[1500] * 9)]
+    assert told == [None, *(501.0 + 1000 * second for second in range(9))]
+
+
+def test_an_engine_that_reports_seldom_has_no_lag() -> None:
+    seldom = [1000.0 * (second // 8 * 8) for second in range(40)]
+    assert {each.lag for each in reporting(*seldom)} == {None}
+
+
+def test_what_an_engine_finished_is_spread_over_the_time_since_its_report_before() -> None:
+    seldom = [1000.0 * (second // 8 * 8) for second in range(25)]
+    assert {each.finished for each in reporting(*seldom)} == {None, 1000.0}
+
+
+def test_markers_say_nothing_about_lag() -> None:
+    rows = [
+        {**sample(100.0 + n, 0, 1000.0), "finished": float(min(n, 2)), "log_end": 2.0}
+        for n in range(3)
+    ]
+    rows += [{**sample(103.0 + n, 1 + n, 1000.0), "finished": 2.0} for n in range(9)]
+    newest = under_way(*rows).sample
+    assert newest is not None
+    assert newest.lag is None
 
 
 def test_lag_is_timely_as_it_is_in_the_results() -> None:

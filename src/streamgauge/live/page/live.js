@@ -10,9 +10,9 @@ const MARKS = new Map([[true, "✓"], [false, "✗"], [null, "–"]]);
 const CHARTS = [
   { title: "Rate", unit: rate, least: 10, big: "sent", lines: [
     { name: "offered", of: (s) => s.offered }, { name: "sent", of: (s) => s.sent },
-    { name: "finished", of: (s) => s.finished } ] },
+    { name: "finished", of: (s) => s.finished, joined: true } ] }, // told whenever the engine reports
   { title: "Lag, records", unit: count, least: 10, big: "lag", absent: "not reported", lines: [{ name: "lag", of: (s) => s.lag }] },
-  { title: "Newest latency, a sample", unit: duration, least: 0.01, big: "newest", absent: "none yet",
+  { title: "Newest latency, a sample", unit: duration, shown: latency, least: 0.01, big: "newest", absent: "none yet",
     lines: [{ name: "newest", of: (s) => s.newest_latency }] },
   { title: "CPU by role, cores", unit: cores, least: 0.1, big: "engine",
     lines: ROLES.map((role) => ({ name: role, of: (s) => s.cpu[role] ?? null })) },
@@ -36,6 +36,7 @@ function duration(s) {
   if (Math.abs(s) < 0.9995) return digits(s * 1e3, 3) + " ms";
   return Math.abs(s) < 99.95 ? digits(s, 3) + " s" : clock(s) + " min";
 }
+function latency(s) { return s >= 0 && s < 0.001 ? "< 1 ms" : duration(s); } // what the broker's clock tells
 function clock(s) {
   const whole = Math.max(0, Math.round(s));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -208,6 +209,7 @@ function moveCursor(index) {
 }
 
 function drawAll() {
+  byId("charts").dataset.samples = seen.samples.length;
   if (document.hidden) return;
   CHARTS.forEach(draw);
 }
@@ -231,8 +233,8 @@ function draw(chart) {
 }
 
 function showValues(chart, sample) {
-  const value = (line) => (sample ? line.of(sample) : null) ?? null;
-  const text = (line) => (value(line) === null ? "–" : chart.unit(value(line)));
+  const value = (line) => (line.joined ? newest(line, sample) : sample && line.of(sample)) ?? null;
+  const text = (line) => (value(line) === null ? "–" : (chart.shown ?? chart.unit)(value(line)));
   const big = chart.lines.find((line) => line.name === chart.big);
   chart.big_value.textContent = value(big) === null && chart.absent ? chart.absent : text(big);
   chart.svg.setAttribute("aria-label", `${chart.title}: ${chart.lines.map((line) => `${line.name} ${text(line)}`).join(", ")}`);
@@ -244,11 +246,15 @@ function showValues(chart, sample) {
   else delete chart.svg.dataset.cursor;
 }
 
+function newest(line, sample) {
+  return line.of(seen.samples.findLast((s) => s.at <= sample?.at && line.of(s) !== null) ?? {});
+}
+
 function path(samples, line, x, y) {
   let drawn = "", pen = "M";
   for (const sample of samples) {
     const value = line.of(sample);
-    if (value === null || value === undefined) { pen = "M"; continue; }
+    if (value === null || value === undefined) { pen = line.joined ? pen : "M"; continue; }
     const at = `${x(sample.at).toFixed(1)} ${y(Math.max(0, value)).toFixed(1)}`;
     drawn += pen === "M" ? `M${at}h.1` : `L${at}`;
     pen = "L";
