@@ -27,7 +27,7 @@ _START_S = 60.0
 def watch(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="A run [default: the one that goes on, or the next]."),
+        typer.Argument(metavar="RUN", help="A run [default: the one that goes on, or the next]."),
     ] = None,
     port: Annotated[
         int,
