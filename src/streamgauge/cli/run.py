@@ -252,22 +252,22 @@ def run(
     }
     if resume is not None:
         _refuse_with_resume(target, _asked(context, given))
-        with _page(runs_dir, resume, wanted=live):
+        with _page(runs_dir, wanted=live):
             return _finish(_resume(resume, runs_dir), as_json=as_json)
     spec = _plan(context, target, given)
     if dry_run:
         return _show_plan(spec, as_json=as_json)
-    with _page(runs_dir, None, wanted=live):
+    with _page(runs_dir, wanted=live):
         return _finish(_start(spec, runs_dir), as_json=as_json)
 
 
-def _page(runs_dir: Path, name: str | None, *, wanted: bool) -> AbstractContextManager[object]:
+def _page(runs_dir: Path, *, wanted: bool) -> AbstractContextManager[object]:
     """Serve the live page as long as the run takes, where that was asked for."""
     if not wanted:
         return nullcontext()
     from streamgauge.cli.watch import serve_beside
 
-    return serve_beside(runs_dir, name)
+    return serve_beside(runs_dir)
 
 
 def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpec:

@@ -27,7 +27,7 @@ _START_S = 60.0
 def watch(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="A run [default: the one that goes on, or the next]."),
+        typer.Argument(metavar="RUN", help="A run [default: the one that goes on, or the next]."),
     ] = None,
     port: Annotated[
         int,
@@ -69,8 +69,8 @@ def watch(
 
 
 @contextmanager
-def serve_beside(runs_dir: Path, name: str | None) -> Iterator[None]:
-    """Serve the page from a process of its own as long as the context lasts."""
+def serve_beside(runs_dir: Path) -> Iterator[None]:
+    """Serve the page of the next run from a process of its own as long as the context lasts."""
     from tempfile import TemporaryDirectory
 
     from streamgauge import process
@@ -80,8 +80,7 @@ def serve_beside(runs_dir: Path, name: str | None) -> Iterator[None]:
     command = [sys.executable, "-m", "streamgauge", "watch", "--port=0", f"--runs-dir={runs_dir}"]
     with TemporaryDirectory(dir=runtime.data_dir()) as place:
         log = Path(place) / "live.log"
-        arguments = ["--", name] if name is not None else []
-        with process.start([*command, *arguments], log=log, pipe_stdout=True) as child:
+        with process.start(command, log=log, pipe_stdout=True) as child:
             stdout = child.stdout
             assert stdout is not None
             process.wait_until(lambda: _speaks(stdout), child, _START_S, "the live page")

@@ -63,7 +63,13 @@ class Follower:
     def report(self) -> Path | None:
         """The finished report, once it is there."""
         file = self.folder.path / "report.html"
-        return file if file.is_file() else None
+        try:
+            written, concluded = file.stat(), (self.folder.path / "run.json").stat()
+        except OSError:
+            return None
+        # A run that was resumed has the report of its first part until it has written anew.
+        stale = self._running_s > -math.inf and written.st_mtime_ns < concluded.st_mtime_ns
+        return None if stale else file
 
     @property
     def position(self) -> str:

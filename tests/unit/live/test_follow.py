@@ -118,6 +118,24 @@ def test_a_run_that_is_gone_leaves_what_was_seen(folder: RunFolder) -> None:
     assert len(follower.state.ended) == 1
 
 
+def test_the_report_of_the_first_part_of_a_run_is_not_that_of_the_whole(folder: RunFolder) -> None:
+    report = folder.path / "report.html"
+    report.write_text("the first part")
+    os.utime(report, (1e9, 1e9))
+    resumed = refreshed(folder)
+    finish(folder)
+    resumed.refresh()
+    assert resumed.report is None
+    report.write_text("all of it")
+    assert resumed.report == report
+
+
+def test_a_run_that_is_over_has_the_report_that_is_there(folder: RunFolder) -> None:
+    finish(folder, report="copied in whatever order")
+    os.utime(folder.path / "report.html", (1e9, 1e9))
+    assert refreshed(folder).report is not None
+
+
 class Time:
     def __init__(self) -> None:
         self.now_s = 0.0

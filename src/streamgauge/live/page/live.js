@@ -116,6 +116,7 @@ function showTrial(trial) {
 
 function because(kind) { return kind.why ? `why: ${kind.why}` : ""; }
 function after(trial) {
+  if (seen.head.status !== "running") return "";
   if (trial.next) return `next: ${asked(trial.next)}${trial.next.why ? `, ${trial.next.why}` : ""}`;
   return trial.number < trial.planned ? "" : "next: nothing more is planned";
 }
@@ -139,7 +140,7 @@ function showStrip(head) {
     tiles.push(tile("next", "", "…", asked(trial.next), trial.next.why || "next"));
   byId("past").hidden = tiles.length === 0;
   byId("strip").replaceChildren(...tiles);
-  byId("strip").lastElementChild?.scrollIntoView({ block: "nearest" });
+  byId("strip").scrollTop = byId("strip").scrollHeight;
 }
 
 function endedTile(trial) {
