@@ -119,6 +119,8 @@ def _latencies(seed: int, count: int) -> pa.Table:
             "emitted": intended + took_ms,
             "window_end": pa.nulls(count, pa.int64()),
             "correct": pa.array(np.ones(count, dtype=bool)),
+            "event": pa.nulls(count, pa.int64()),
+            "ingested": pa.nulls(count, pa.int64()),
         },
         schema=LATENCIES,
     )

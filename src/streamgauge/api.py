@@ -11,6 +11,7 @@ from streamgauge.errors import unknown_name
 from streamgauge.measure.comparison import Comparison, Pair
 from streamgauge.measure.comparison import compare as compare_sides
 from streamgauge.planning import Asked, plan_run
+from streamgauge.report.html import write_report
 from streamgauge.results import tables
 from streamgauge.results.folder import RunFolder, RunRecord, find
 from streamgauge.results.history import side
@@ -113,7 +114,7 @@ class RunComparison:
 
 
 def run(target: str, *, runs: Path = RUNS, **options: Any) -> Run:
-    """Run a workload and return what it left.
+    """Run a workload, write its report and return what it left.
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`.
@@ -123,7 +124,9 @@ def run(target: str, *, runs: Path = RUNS, **options: Any) -> Run:
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
     command = ["python", "-c", f"streamgauge.run({target!r}, …)"]
-    return Run(runner.start(spec, runs, command, lambda _: None, choose(spec)))
+    folder = runner.start(spec, runs, command, lambda _: None, choose(spec))
+    write_report(folder)
+    return Run(folder)
 
 
 def open(name: str, *, runs: Path = RUNS) -> Run:

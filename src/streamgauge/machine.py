@@ -16,6 +16,14 @@ from pathlib import Path
 
 from streamgauge.errors import NotReady
 
+NEEDED_MEMORY = 2 << 30
+"""For broker, database, engine and validator together."""
+SPARE_MEMORY = 256 << 20
+"""With less than this left the machine begins to swap or to kill."""
+NEEDED_DISK = 2 << 30
+"""Beside the records of a trial."""
+SPARE_DISK = 1 << 30
+
 _LOCK = b"\0streamgauge-measurement"
 _held: set[bytes] = set()
 
@@ -58,6 +66,15 @@ def exclusive(what: str, address: bytes = _LOCK) -> Iterator[None]:
         listener.shutdown(socket.SHUT_RDWR)
         answering.join()
         listener.close()
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that can be had without swapping."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, amount = line.partition(":")
+        if name == "MemAvailable":
+            return int(amount.split()[0]) << 10
+    raise NotReady("the kernel does not tell how much memory is available")
 
 
 def describe() -> dict[str, str | int | float]:

@@ -9,20 +9,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from streamgauge import machine
+from streamgauge import machine, registry
 from streamgauge.errors import NotReady
+from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.results import ceiling as ceilings
+from streamgauge.results import events
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Experiment, Fetches
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult
+from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.transports.kafka import FORGET_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
+from streamgauge.trial.ingestion import run_ingestion
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
@@ -33,7 +38,6 @@ if TYPE_CHECKING:
 
 RECORD_BYTES = 300
 """Upper bound of what a record takes in a topic of the workloads so far."""
-SPARE_BYTES = 2 << 30
 
 
 def start(
@@ -46,10 +50,13 @@ def start(
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
     prepare_engine(spec.engine, listen)
-    check_space(spec, runs)
+    check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
+        facts = machine.describe()
+        ceiling = ceilings.known(facts, spec)
+        known = {} if ceiling is None else {"ceiling": ceiling}
         version = load_workload(spec.workload).version
-        folder = RunFolder.create(runs, spec, list(command), machine.describe(), version)
+        folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
         _go_on(folder, listen, services, clock)
     return folder
 
@@ -61,10 +68,12 @@ def resume(
     clock: Clock | None = None,
 ) -> RunFolder:
     """Go on with a run that was interrupted; finished trials are kept."""
-    prepare_engine(folder.record().spec.engine, listen)
+    spec = folder.record().spec
+    prepare_engine(spec.engine, listen)
+    check_room(spec, folder.path.parent)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
-        _go_on(folder, listen, services, clock)
+        _go_on(folder, listen, services, clock, resumed=True)
     return folder
 
 
@@ -94,12 +103,17 @@ def prepare_engine(name: str, listen: Announce) -> None:
         engine.fetch(lambda text: listen({"note": text}))
 
 
-def check_space(spec: RunSpec, runs: Path) -> None:
-    """Refuse to start when the largest trial would not fit on the disk of the topics."""
-    workload = load_workload(spec.workload)
-    streams = max(len(workload.queries[name].streams) for name in spec.queries)
-    load_s = spec.warmup_s + spec.duration_s
-    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + SPARE_BYTES
+def check_room(spec: RunSpec, runs: Path) -> None:
+    """Refuse to start when the largest trial would not fit on the disks or into memory."""
+    available = machine.available_memory()
+    if available < machine.NEEDED_MEMORY:
+        raise NotReady(
+            f"{format_size(available)} of memory are available;"
+            f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
+            "end what else is running",
+        )
+    largest = max(_topic_bytes(trial) for trial in load_experiment(spec).plan())
+    needed = largest + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -110,8 +124,21 @@ def check_space(spec: RunSpec, runs: Path) -> None:
             )
 
 
+def _topic_bytes(trial: TrialSpec) -> int:
+    """Tell how much a trial may write: nobody reads the old records of one without an engine."""
+    streams = len(load_workload(trial.workload).queries[trial.query].streams)
+    written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
+    kept = 8 * streams * trial.partitions * FORGET_BYTES
+    return min(written, kept) if trial.engine == NO_ENGINE else written
+
+
 def _go_on(
-    folder: RunFolder, listen: Announce, services: Sequence[Service[Any]], clock: Clock | None
+    folder: RunFolder,
+    listen: Announce,
+    services: Sequence[Service[Any]],
+    clock: Clock | None,
+    *,
+    resumed: bool = False,
 ) -> None:
     """Run the trials that are still to be run; whatever happens, run.json tells the state."""
     record = folder.record()
@@ -124,12 +151,16 @@ def _go_on(
             running = stack.enter_context(ServiceSet(services))
             while (trial := experiment.next_trial(folder.trials())) is not None:
                 bench = running.bench(spark.get, folder.name, clock or Clock())
-                announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
+                if resumed:
+                    _delete_left(trial, bench)
+                    resumed = False
+                announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                result = run_trial(trial, bench, path, announce)
+                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
+                result = run(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
-                announce({"trial": trial.number, "status": result.status})
+                announce(events.ended(result, record.spec.objectives))
         status = _status(folder.trials())
     except OSError as error:
         raise NotReady(
@@ -139,12 +170,21 @@ def _go_on(
         _conclude(folder, record, experiment, status)
 
 
+def _delete_left(trial: TrialSpec, bench: Bench) -> None:
+    """Delete what a try that was killed left in a given broker; an embedded one has gone."""
+    build = cast(type[KafkaTransport], registry.load("transports", trial.transport))
+    with build(bench.kafka.endpoint) as transport:
+        transport.delete_left(bench.topics)
+
+
 def _conclude(
     folder: RunFolder, record: RunRecord, experiment: Experiment, status: RunStatus
 ) -> None:
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
+    if isinstance(ceiling := answer.get("ceiling"), float):
+        ceilings.remember(record.machine, record.spec, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

@@ -9,6 +9,7 @@ import pytest
 
 from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import TrialResult
+from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
 from tests.integration.trials import make_bench, make_spec, ours
@@ -23,6 +24,14 @@ CASES = [
     ("spark", "q1", 1),  # windows close otherwise than with several partitions
     ("spark", "q2", 1),
 ]
+ROVIO_CASES = [
+    (engine, query, partitions)
+    for engine in ENGINES
+    for query in ("aggregation", "join")
+    for partitions in (1, 2)
+]
+SHORT_WINDOWS = {"window": "1s,500ms", "packs": 50, "selectivity": 0.3}
+DISORDER = {"allowed_delay": "400ms", "disorder": 0.3, "late": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +54,39 @@ def test_every_answer_is_right(
     assert result.counts.expected >= 2
 
 
+@pytest.mark.parametrize(("engine", "query", "partitions"), ROVIO_CASES)
+def test_every_window_is_right(
+    bench: Bench, tmp_path: Path, engine: str, query: str, partitions: int
+) -> None:
+    result = _run_rovio(bench, tmp_path, query, engine=engine, partitions=partitions)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.expected >= 100
+    stamped = "processing_latency.min" in result.metrics
+    assert stamped == (engine == "spark"), "the reference engine does not say when it took them in"
+    assert "event_latency.p50" in result.metrics
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("query", ["aggregation", "join"])
+@pytest.mark.parametrize("window", ["1s,1s", "2s,250ms"])
+def test_delayed_records_are_in_their_windows(
+    bench: Bench, tmp_path: Path, engine: str, query: str, window: str
+) -> None:
+    parameters = {**DISORDER, "window": window}
+    result = _run_rovio(bench, tmp_path, query, engine=engine, parameters=parameters)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.expected >= 100
+    assert [warning for warning in result.warnings if "came too late" in warning]
+
+
+def _run_rovio(bench: Bench, tmp_path: Path, query: str, **changes: Any) -> TrialResult:
+    parameters = {**SHORT_WINDOWS, **changes.pop("parameters", {})}
+    spec = make_spec(query, workload_name="rovio", rate=1000.0, parameters=parameters, **changes)
+    return run_trial(spec, bench, tmp_path / "001", lambda _: None)
+
+
 @pytest.mark.parametrize("engine", [*ENGINES, "noop"])
 def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: str) -> None:
     result = _run_and_kill(bench, tmp_path, engine)
@@ -52,6 +94,26 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: s
     assert result.cause is not None
     assert "the engine died" in result.cause
     assert (result.correct.holds, result.kept_up.holds) == (None, None)
+
+
+def test_the_gaps_of_checkpoints_are_marked(bench: Bench, tmp_path: Path) -> None:
+    spec = make_spec("q4", engine="spark", rate=500.0, duration_s=12.0)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.measured_ms is not None
+    begin, end = result.measured_ms
+    assert result.checkpoints_ms
+    assert all(begin <= at < end for at in result.checkpoints_ms)
+
+
+def test_an_engine_without_progress_is_refused_where_markers_have_no_answer(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phases, "CONSUME_LIMIT_S", 3.0)
+    options = {"command": "sh -c 'sleep 600'"}
+    spec = make_spec("q1", engine="command", engine_options=options)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.status == "failed"
+    assert "must report its progress" in (result.cause or "")
 
 
 def _run_and_kill(bench: Bench, tmp_path: Path, engine: str) -> TrialResult:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from streamgauge.services.service import RunningService
+from streamgauge.spec.trial import Counts
 from streamgauge.trial.bench import Bench
 from tests.integration.trials import make_bench, run
 
@@ -51,6 +52,35 @@ def test_a_fault_is_counted_exactly(
     errors = {kind: getattr(result.counts, kind) for kind in NOTHING}
     assert errors == {**NOTHING, **found}
     assert result.correct.holds is (not found)
+
+
+def test_windows_shifted_by_one_record_are_counted_as_by_hand(bench: Bench, tmp_path: Path) -> None:
+    """Two equal points far off hide each other when they share a window, and stand out alone.
+
+    Of 2,000 records, 499 and 500 lie on both sides of a border, and 1500 and 1501 in one window.
+    Right windows show the first two; windows that begin one record late show the other two.
+    """
+    powers = [13_000 + i % 20 for i in range(2_000)]
+    for i in (499, 500, 1_500, 1_501):
+        powers[i] = 6_000
+    rest = "\t".join(["0"] * 51)
+    lines = [
+        f"2012-02-22T16:46:28.0+00:00\t{i}\t{p}\t17000\t8200\t{rest}\n"
+        for i, p in enumerate(powers)
+    ]
+    file = tmp_path / "sensors.txt"
+    file.write_text("".join(lines))
+    result = run(
+        bench,
+        tmp_path,
+        "q2",
+        rate=5_000.0,
+        duration_s=3.0,
+        parameters={"sensors": str(file)},
+        options={"fault": "shift"},
+    )
+    assert result.inputs == 20_002, "40 windows; the first record is a marker, far off as well"
+    assert result.counts == Counts(expected=21, missing=21, unexpected=20)
 
 
 def test_one_lost_output_in_a_hundred_thousand_is_found(bench: Bench, tmp_path: Path) -> None:

@@ -87,12 +87,26 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
         assert result.status == ("failed" if role == "engine" else "invalid"), (role, phase)
         assert result.cause is not None
         assert f"{role} died" in result.cause, (role, phase)
-        assert "signal 9" in result.cause or "SIGKILL" in result.cause
+        headline, _, tail = result.cause.partition("\n")
+        assert "signal 9" in headline or "SIGKILL" in headline
+        assert "; end of " in headline
+        assert tail or role in {"sender", "engine"}, "services have told something by now"
         assert result.correct.holds is None
     assert results[-1].status == "done"
     assert results[-1].correct.holds is True
     assert exit_code(results) == 4
     assert {process.pid for process in ours("")} <= before
+
+
+def test_a_database_that_dies_is_the_cause_though_its_engine_dies_of_it(tmp_path: Path) -> None:
+    before = {process.pid for process in ours("")}
+    killer = Killer([("database", "measure")], before)
+    spec = short_run(("q5", "q4"))
+    services = [embedded("kafka"), embedded("postgres")]
+    first, second = runner.start(spec, tmp_path, ["test"], killer, services).trials()
+    assert first.status == "invalid"
+    assert "database died" in (first.cause or "")
+    assert (second.status, second.correct.holds) == ("done", True), second.cause
 
 
 def test_a_clock_that_is_stepped_makes_the_trial_invalid(tmp_path: Path) -> None:
@@ -148,7 +162,9 @@ def events(runs: Path) -> Iterator[dict[str, Any]]:
         ("consume", 1),
         ("warm-up", 1),
         ("measure", 2),
+        ("run on", 1),
         ("drain", 1),
+        ("stop", 1),
         ("validate", 1),
     ],
 )
@@ -179,6 +195,21 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     assert told["status"] == "done"
     assert [trial["correct"] for trial in told["trials"]] == [True] * trials
     assert folder.trials()[: trials - 1] == before
+
+
+def test_ctrl_c_stops_the_embedded_services_too(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    del environment["STREAMGAUGE_KAFKA"], environment["STREAMGAUGE_POSTGRES"]
+    arguments = ["run", "espbench/q4", "-e", "reference", *SHORT]
+    command = subprocess.Popen([*COMMAND, *arguments], env=environment)
+    next(event for event in events(runs) if event.get("phase") == "measure")
+    children = psutil.Process(command.pid).children(recursive=True)
+    assert len(children) >= 4
+    command.send_signal(signal.SIGINT)
+    assert command.wait() == 130
+    assert not [child for child in children if child.is_running()]
 
 
 def test_a_killed_run_leaves_no_process_and_reads_as_interrupted(

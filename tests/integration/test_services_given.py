@@ -70,6 +70,18 @@ def test_a_fit_broker_is_used_and_nothing_is_left_in_it(
     assert kafka.failure() is None
 
 
+def test_the_clock_of_a_given_service_is_compared_with_ours(
+    kafka: RunningService[KafkaEndpoint], postgres: RunningService[PostgresEndpoint]
+) -> None:
+    """They share our clock: what is found is the error of asking, small against a second."""
+    with GivenKafka(kafka.endpoint).up() as broker, GivenPostgres(postgres.endpoint).up() as base:
+        for service in (broker, base):
+            assert service.clock_offset is not None
+            assert abs(service.clock_offset()) < 0.1
+    topics = AdminClient(kafka.endpoint.client_settings()).list_topics(timeout=10).topics
+    assert not [name for name in topics if name.startswith("streamgauge-clock")]
+
+
 def test_a_broker_that_cannot_be_reached_is_named() -> None:
     port = runtime.free_port()
     error = refusal(GivenKafka(KafkaEndpoint(f"127.0.0.1:{port}")))

@@ -109,6 +109,17 @@ def test_deleting_what_is_gone_is_no_error(
         transport.log_end(endpoints.inputs["sensor1"])
 
 
+def test_what_an_earlier_try_left_is_deleted_and_nothing_else(transport: KafkaTransport) -> None:
+    left, other = make_endpoints(transport.endpoint), make_endpoints(transport.endpoint)
+    transport.create(left)
+    transport.create(other)
+    transport.delete_left(left.group)
+    transport.log_end(other.inputs["sensor1"])
+    with pytest.raises(TrialInvalid, match="cannot ask for"):
+        transport.log_end(left.inputs["sensor1"])
+    transport.delete(other)
+
+
 def test_a_broker_that_refuses_is_named_with_its_reason(
     transport: KafkaTransport,
 ) -> None:

@@ -72,6 +72,8 @@ def latency_table(values_ms: Sequence[int]) -> pa.Table:
             "emitted": intended + 1 + np.asarray(values_ms, dtype=np.int64),
             "window_end": pa.nulls(len(values_ms), pa.int64()),
             "correct": pa.array([True] * len(values_ms)),
+            "event": pa.nulls(len(values_ms), pa.int64()),
+            "ingested": pa.nulls(len(values_ms), pa.int64()),
         },
         schema=LATENCIES,
     )

@@ -73,9 +73,17 @@ def test_steal_without_proc_is_unknown(tmp_path):
 
 
 def test_this_machine_is_looked_at(tmp_path):
-    findings = system.system_findings(tmp_path / "not" / "yet")
+    findings = system.system_findings([tmp_path / "not" / "yet"])
     assert [finding.name for finding in findings][:3] == ["operating system", "python", "cores"]
     assert str(tmp_path) in next(each.value for each in findings if each.name == "disk")
+
+
+def test_a_disk_is_looked_at_once(tmp_path):
+    first, second = tmp_path / "runs", tmp_path / "data"
+    first.mkdir()
+    second.mkdir()
+    (finding,) = system.disks([first, second])
+    assert str(first) in finding.value
 
 
 def test_trying_realtime_priority_leaves_this_process_as_it_was():

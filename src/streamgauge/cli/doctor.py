@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.output import Json, print_json, print_line, print_states, progress
+from streamgauge.cli.show import RunsDir
 from streamgauge.errors import NotReady
 
 EXAMPLES = """\b
@@ -29,12 +30,13 @@ def doctor(
             help="Only look: fetch no jars, start and stop no service.",
         ),
     ] = False,
+    runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> int:
     """Look at this machine: what a run needs, what would spoil it, and what to do about it."""
     from streamgauge.doctor import examine
 
-    findings = examine(Path("runs"), start=not no_start, progress=progress)
+    findings = examine(runs_dir, start=not no_start, progress=progress)
     ready = all(finding.state != "missing" for finding in findings)
     if as_json:
         print_json({"ready": ready, "findings": [asdict(finding) for finding in findings]})

@@ -5,28 +5,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import print_json, print_line
-from streamgauge.units import format_duration, format_rate
+from streamgauge.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
     from streamgauge.spec.run import RunSpec
+    from streamgauge.spec.trial import TrialSpec
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_COLUMNS = 60
+_FINER = 10
+"""Pieces of a column, of which the greatest is drawn: a short burst shall be seen as high."""
 
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.planning import load_experiment, trial_job
+    from streamgauge.planning import load_experiment
+    from streamgauge.spec.trial import NO_ENGINE
 
     trials = load_experiment(spec).plan()
     if as_json:
         print_json({"spec": spec.model_dump(mode="json"), "trials": len(trials)})
         return
     for trial in trials:
-        mode = trial_job(trial).mode or "plain"
+        how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
         print_line(
-            f"{trial.number:3}  {trial.query:9} {format_rate(trial.rate):>8}"
-            f"  {trial.engine} {mode}, {trial.partitions} partition(s), repeat {trial.repeat}"
+            f"{trial.number:3}  {format_rate(trial.rate):>8}  {how},"
+            f" {trial.partitions} partition(s), repeat {trial.repeat}"
         )
+    if spec.schedule is not None:
+        print_line(_chart(trials[0]))
     total_s = sum(trial.load_s for trial in trials)
     print_line(
         f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
         " starting, draining and validating come on top"
     )
+
+
+def _engine(trial: TrialSpec) -> str:
+    from streamgauge.planning import trial_job
+
+    return f"{trial.query:9} {trial.engine} {trial_job(trial).mode or 'plain'}"
+
+
+def _way_to_send(trial: TrialSpec) -> str:
+    load = trial.load
+    return (
+        f"{load.senders} sender(s) from {load.source}, acks {load.acks},"
+        f" batch {format_size(load.batch)}, linger {format_duration(load.linger_s)}"
+    )
+
+
+def _chart(trial: TrialSpec) -> str:
+    """Draw a load's rate over the measured time, from 0 to its greatest."""
+    from streamgauge.load import arrivals
+
+    rates = arrivals.profile(trial, _COLUMNS * _FINER)
+    columns = [max(rates[k : k + _FINER]) for k in range(0, len(rates), _FINER)]
+    blocks = "".join(_block(rate / max(rates)) for rate in columns)
+    return (
+        f"\n     {blocks}  {format_rate(min(rates))} to {format_rate(max(rates))}"
+        f" over {format_duration(trial.duration_s)}\n"
+    )
+
+
+def _block(share: float) -> str:
+    return _BLOCKS[round(share * (len(_BLOCKS) - 1))] if share else " "

@@ -8,7 +8,7 @@ from pathlib import Path
 from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
 from streamgauge.doctor.system import system_findings
-from streamgauge.services import NAMES, detached, embedded
+from streamgauge.services import NAMES, detached, embedded, runtime
 from streamgauge.services.service import Options
 
 __all__ = ["Finding", "State", "examine"]
@@ -22,7 +22,7 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         start: Whether to fetch what is needed, and to start and stop each service.
         progress: Is told what is going on.
     """
-    findings = system_findings(folder)
+    findings = system_findings([folder, runtime.data_dir(), runtime.cache_dir()])
     if start:
         findings.append(services.removed_leftovers(detached.remove_leftovers()))
     else:

@@ -11,9 +11,10 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from streamgauge import machine
 from streamgauge.doctor.findings import Finding, State
 from streamgauge.units import format_size
 
@@ -22,18 +23,18 @@ _STEADY_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_ts
 _STEAL_FIELD = 7  # of the counters in /proc/stat's first line
 
 
-def system_findings(folder: Path) -> list[Finding]:
-    """Look at operating system, Python, cores, memory, disk, clock and scheduling.
+def system_findings(folders: Sequence[Path]) -> list[Finding]:
+    """Look at operating system, Python, cores, memory, disks, clock and scheduling.
 
     Args:
-        folder: Where runs will be written; its disk is the one that counts.
+        folders: Where runs, topics and what is fetched will be written.
     """
     return [
         operating_system(platform.system()),
         python(sys.version_info[:3]),
         cores(len(os.sched_getaffinity(0))),
-        memory(_available_memory()),
-        disk(_existing(folder), shutil.disk_usage(_existing(folder)).free),
+        memory(machine.available_memory()),
+        *disks(folders),
         clock_source(Path("/sys")),
         cpu_governor(Path("/sys")),
         realtime_priority(may_use_fifo()),
@@ -75,10 +76,16 @@ def memory(available: int) -> Finding:
         "memory",
         available,
         f"{format_size(available)} available",
-        needed=2 * GIB,
+        needed=machine.NEEDED_MEMORY,
         good=6 * GIB,
         remedy="Free some: 2 GiB are needed, 6 GiB or more are good.",
     )
+
+
+def disks(folders: Sequence[Path]) -> list[Finding]:
+    """Look at each disk once, however many of the folders lie on it."""
+    places = {place.stat().st_dev: place for place in reversed([*map(_existing, folders)])}
+    return [disk(place, shutil.disk_usage(place).free) for place in reversed(places.values())]
 
 
 def disk(folder: Path, free: int) -> Finding:
@@ -87,9 +94,9 @@ def disk(folder: Path, free: int) -> Finding:
         "disk",
         free,
         f"{format_size(free)} free at {folder}",
-        needed=GIB,
+        needed=machine.NEEDED_DISK,
         good=10 * GIB,
-        remedy="Free some, or work on another disk: 1 GiB is needed, 10 GiB or more are good.",
+        remedy="Free some, or work on another disk: 2 GiB are needed, 10 GiB or more are good.",
     )
 
 
@@ -183,12 +190,6 @@ def _cpu_times(stat: Path) -> list[int] | None:
     # guest and guest_nice, at the end, are already counted in user and nice
     times = [int(field) for field in text.splitlines()[0].split()[1:9]]
     return times if len(times) > _STEAL_FIELD else None
-
-
-def _available_memory() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)
 
 
 def _existing(folder: Path) -> Path:

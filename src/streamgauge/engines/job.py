@@ -25,6 +25,8 @@ from streamgauge.spec.endpoints import PostgresEndpoint
 
 SCRATCH = "scratch"
 """Folder beside the job file for what an engine needs only while it runs."""
+PROGRESS = "progress.jsonl"
+"""File beside the job file to which an engine reports."""
 
 
 class _Kafka(BaseModel):
@@ -143,7 +145,7 @@ def start_job(
     Writes `folder/job.json`; the process logs to `folder/logs/engine.log` and reports to
     `folder/progress.jsonl`. What it puts into `folder/scratch` goes when the job ends.
     """
-    path, progress = folder / "job.json", folder / "progress.jsonl"
+    path, progress = folder / "job.json", folder / PROGRESS
     write(path, job, endpoints, resources, progress)
     child = process.start(
         [*argv, path.absolute()],
@@ -234,7 +236,7 @@ class ProgressWriter:
         Args:
             finished: Next offset to be read of every partition of each stream.
             idle: Nothing was left to do just now.
-            more: What else is worth keeping; not looked at by the harness.
+            more: What else is worth keeping; a batch that has just finished is its `event`.
         """
         line = {"at": self._clock(), "finished": finished, "idle": idle, **more}
         self._file.write(json.dumps(line) + "\n")
@@ -253,6 +255,15 @@ class ProgressWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def finished_batches(progress: Path) -> list[float]:
+    """Return when the engine reported a batch as finished, epoch seconds."""
+    try:
+        lines = progress.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    return [float(json.loads(line)["at"]) for line in lines if b'"event"' in line]
 
 
 def _parse_progress(line: bytes, path: Path) -> Progress:

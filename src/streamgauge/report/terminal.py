@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -21,7 +22,9 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim
 def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
-    parts: list[RenderableType] = [_headline(record), _table(results)]
+    study = STUDIES.get(record.spec.experiment)
+    tables = study(folder) if study else [_table(results)]
+    parts: list[RenderableType] = [_headline(record), *tables]
     parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
@@ -34,6 +37,8 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
+    if isinstance(ceiling := record.machine.get("ceiling"), float):
+        line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
     )

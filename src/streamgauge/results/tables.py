@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
 
-_TIMES = ("intended", "appended", "emitted", "window_end")
 _TRIALS = pa.schema(
     [
         ("trial", pa.int32()),
@@ -59,6 +58,7 @@ _LATENCIES = pa.schema(
         ("measured", pa.bool_()),
         ("latency", pa.float64()),
         ("event_latency", pa.float64()),
+        ("processing_latency", pa.float64()),
         ("window_latency", pa.float64()),
     ]
 )
@@ -93,7 +93,7 @@ def timeline(folder: RunFolder) -> pa.Table:
 
 def measured_seconds(folder: RunFolder, result: TrialResult) -> Floats:
     """Return what the trial's latency statistics are made of: of windows, from their end."""
-    times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", _TIMES)
+    times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", LATENCIES)
     if times is None:
         return np.array([])
     values = latency.seconds(times.filter(_measured(result, times)))
@@ -111,12 +111,12 @@ def _row(result: TrialResult) -> dict[str, object]:
 
 def _latencies(folder: RunFolder, result: TrialResult) -> pa.Table:
     file = folder.trial_folder(result.spec.number) / "latency.parquet"
-    table = _read(file, LATENCIES.names)
+    table = _read(file, LATENCIES)
     if table is None:
         return _LATENCIES.empty_table()
     columns = {"measured": _measured(result, table)} | {
-        name: pc.divide(pc.cast(pc.subtract(table["emitted"], table[start]), pa.float64()), 1000)
-        for name, start in latency.SINCE.items()
+        name: pc.divide(pc.cast(latency.passed_ms(table, name), pa.float64()), 1000)
+        for name in latency.SINCE
     }
     for name, column in columns.items():
         table = table.append_column(name, column)
@@ -144,11 +144,11 @@ def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
     yield from zip(table.column_names, table.columns, strict=True)
 
 
-def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table | None:
+def _read(file: Path, schema: pa.Schema | None = None) -> pa.Table | None:
     """Read a table; None where the trial has none, as one without an output."""
     if not file.exists():
         return None
     try:
-        return pq.read_table(file, columns=list(columns) if columns else None)
+        return pq.read_table(file, schema=schema)
     except (pa.ArrowException, OSError) as error:
         raise UsageError(f"{file} is no readable table: {error}") from None

@@ -40,14 +40,20 @@ def check_names(names: Iterable[str]) -> list[str]:
 def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     """Return the services that a run needs: given ones where it names an address."""
     from streamgauge.services.given import GivenKafka, GivenPostgres
+    from streamgauge.services.kafka import EmbeddedKafka
     from streamgauge.spec import addresses
+    from streamgauge.spec.trial import NO_ENGINE
 
     services: list[Service[Any]] = [
-        GivenKafka(addresses.parse_kafka(spec.kafka)) if spec.kafka else embedded("kafka", options)
+        GivenKafka(addresses.parse_kafka(spec.kafka))
+        if spec.kafka
+        else EmbeddedKafka(options, jmx=spec.engine == NO_ENGINE)
     ]
     if _needs_tables(spec):
         services.append(
-            GivenPostgres(addresses.parse_postgres(spec.postgres, from_env=False))
+            GivenPostgres(
+                addresses.parse_postgres(spec.postgres, from_env=False, user=spec.postgres_user)
+            )
             if spec.postgres
             else embedded("postgres", options)
         )

@@ -43,7 +43,13 @@ class _Given(ABC, Generic[E]):
     def begin(self, stack: ExitStack) -> Callable[[], RunningService[E]]:  # noqa: ARG002
         """Check it; there is nothing to wait for or to stop."""
         self.check()
-        return lambda: RunningService(self.name, self.endpoint, place=self.place())
+        return lambda: RunningService(
+            self.name, self.endpoint, place=self.place(), clock_offset=self.clock_offset
+        )
+
+    @abstractmethod
+    def clock_offset(self) -> float:
+        """Return the service's clock − ours, in seconds."""
 
     @contextlib.contextmanager
     def up(self) -> Iterator[RunningService[E]]:
@@ -80,6 +86,21 @@ class GivenPostgres(_Given[PostgresEndpoint]):
                 f"let its owner run: CREATE SCHEMA {ours} AUTHORIZATION {self.endpoint.user}",
             )
 
+    def clock_offset(self) -> float:
+        """Return the server's clock − ours, in seconds."""
+        import psycopg
+
+        with psycopg.connect(**self.endpoint.connection()) as connection:
+
+            def ask() -> float:
+                row = connection.execute(
+                    "SELECT extract(epoch FROM clock_timestamp())::float8"
+                ).fetchone()
+                assert row is not None
+                return float(row[0])
+
+            return measure_offset(ask)
+
     def _refused(self, reason: str) -> NotReady:
         remedy = "check the address, and that the server accepts connections from here"
         if "password" in reason or "authentication" in reason:
@@ -115,6 +136,28 @@ class GivenKafka(_Given[KafkaEndpoint]):
     def check(self) -> None:
         """See that it answers, lets us create topics, and stamps records with its own time."""
         self._check_topic(self._connect(), f"streamgauge-check-{secrets.token_hex(4)}")
+
+    def clock_offset(self) -> float:
+        """Return the broker's clock − ours, in seconds: from append times, so to a millisecond."""
+        from confluent_kafka import Producer
+
+        admin, topic = self._connect(), f"streamgauge-clock-{secrets.token_hex(4)}"
+        self._create(admin, topic)
+        settings = {**self.endpoint.client_settings(), "linger.ms": 0}
+        producer = Producer(settings, logger=_log)
+        stamps: list[float] = []
+
+        def ask() -> float:
+            producer.produce(
+                topic, b"", on_delivery=lambda _, message: stamps.append(message.timestamp()[1])
+            )
+            producer.flush(self._limit_s)
+            return (stamps[-1] + 0.5) / 1000  # a millisecond counts from its beginning
+
+        try:
+            return measure_offset(ask)
+        finally:
+            admin.delete_topics([topic])[topic].result(self._limit_s)
 
     def _connect(self, clock: Callable[[], float] = time.monotonic) -> AdminClient:
         from confluent_kafka import KafkaError, KafkaException
@@ -210,6 +253,26 @@ class GivenKafka(_Given[KafkaEndpoint]):
         finally:
             consumer.close()
         return None if message is None else int(message.timestamp()[0])
+
+
+def measure_offset(
+    ask: Callable[[], float], clock: Callable[[], float] = time.time, tries: int = 30
+) -> float:
+    """Return another clock − ours; the quickest answer bounds the error by half its way.
+
+    Args:
+        ask: Asks the other clock, epoch seconds.
+        clock: Ours.
+        tries: How often it is asked.
+    """
+    quickest, offset_s = float("inf"), 0.0
+    for _ in range(tries):
+        before_s = clock()
+        theirs_s = ask()
+        after_s = clock()
+        if after_s - before_s < quickest:
+            quickest, offset_s = after_s - before_s, theirs_s - (before_s + after_s) / 2
+    return offset_s
 
 
 def timestamp_problem(setting: str, kind: int | None) -> str | None:

@@ -39,6 +39,8 @@ class RunningService(Generic[E]):
     """None for a given service, which is not ours to watch."""
     place: tuple[str, int] | None = None
     """Host and port of a given service."""
+    clock_offset: Callable[[], float] | None = None
+    """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the root of the service's process tree."""

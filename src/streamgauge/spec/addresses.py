@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -17,6 +18,7 @@ POSTGRES = "STREAMGAUGE_POSTGRES"
 POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - the variable's name
 POSTGRES_PASSWORD_FILE = "STREAMGAUGE_POSTGRES_PASSWORD_FILE"  # noqa: S105
 _POSTGRES_PORT = 5432
+_USER_INFO = re.compile(r"://[^/@]*@")
 _POSTGRES_FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
 
 
@@ -34,13 +36,18 @@ def parse_kafka(text: str, environ: Mapping[str, str] = os.environ) -> KafkaEndp
 
 
 def parse_postgres(
-    text: str, *, from_env: bool, environ: Mapping[str, str] = os.environ
+    text: str,
+    *,
+    from_env: bool,
+    user: str | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> PostgresEndpoint:
     """Read a PostgreSQL URL.
 
     Args:
         text: The URL.
         from_env: Whether it comes from the environment; only there it may hold a password.
+        user: Who connects, where the URL does not say.
         environ: Where the password is looked for otherwise.
     """
     url = _split(text)
@@ -51,28 +58,21 @@ def parse_postgres(
             f" named by {POSTGRES_PASSWORD_FILE}, or the whole address by {POSTGRES}",
         )
     twin = _twin(url, environ)
-    user = url.username or twin.username
+    named = url.username or twin.username
     within = url.password or twin.password
     password = unquote(within) if within else _password(environ)
     return PostgresEndpoint(
         host=url.hostname or "",
         port=url.port or _POSTGRES_PORT,
         database=unquote(url.path.strip("/")),
-        user=unquote(user) if user else getpass.getuser(),
+        user=unquote(named) if named else user or getpass.getuser(),
         password=password,
     )
 
 
-def public_postgres(text: str, *, from_env: bool) -> str:
-    """Check a PostgreSQL URL and return it as it may be written down.
-
-    The user is left out where the environment knows it, and a password is never in it.
-    """
-    endpoint = parse_postgres(text, from_env=from_env)
-    named = _split(text).username
-    if from_env or not named:
-        return endpoint.address
-    return endpoint.address.replace("://", f"://{named}@", 1)
+def without_user_info(text: str) -> str:
+    """Return a word of a command line as it may be written down: no address keeps its user."""
+    return _USER_INFO.sub("://", text)
 
 
 def read_properties(path: Path) -> dict[str, str]:

@@ -63,6 +63,9 @@ class Outcome:
     sender: SenderSummary | None = None
     drain: Drain = field(default_factory=lambda: Drain(None))
     clock_moved_s: float = 0.0
+    clock_offset_s: float | None = None
+    """The greatest to a given service; None when all share this machine's clock."""
+    checkpoints_ms: list[int] = field(default_factory=list)
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None
     topics: dict[str, str] = field(default_factory=dict)

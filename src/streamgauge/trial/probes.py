@@ -13,7 +13,7 @@ from streamgauge.spec.contracts import Endpoints, Query
 from streamgauge.transports.kafka import KafkaTransport
 
 if TYPE_CHECKING:
-    from streamgauge.load.process import Sender
+    from streamgauge.load.senders import Senders
     from streamgauge.trial.drain import Finished
 
 
@@ -23,7 +23,7 @@ def trial_probes(
     transport: KafkaTransport,
     roots: Mapping[str, Callable[[], Sequence[int]]],
     finished: Callable[[], Finished],
-    sender: Sender,
+    sender: Senders,
 ) -> dict[str, Probe]:
     """Return the probes of one trial by name."""
     usage = RoleUsage()
@@ -41,7 +41,7 @@ def trial_probes(
     }
 
 
-def _sent(sender: Sender) -> Mapping[str, float]:
+def _sent(sender: Senders) -> Mapping[str, float]:
     tick = sender.poll()
     return {} if tick is None else {"due": tick.due, "sent": tick.sent}
 

@@ -18,6 +18,7 @@ from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
 from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from streamgauge.trial.bench import Outcome
+from streamgauge.units import format_duration
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
 if TYPE_CHECKING:
@@ -53,23 +54,38 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=outcome.warnings + _lost(outcome),
+        warnings=outcome.warnings + _warnings(outcome),
         started=outcome.started,
         phases=outcome.phases,
         measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
         if outcome.measured
         else None,
+        checkpoints_ms=outcome.checkpoints_ms,
         window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
-        sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
+        sender=outcome.sender.model_dump() if outcome.sender else {},
     )
 
 
-def _lost(outcome: Outcome) -> list[str]:
-    """Warn of records that the producer gave up: the answers do without them."""
-    lost = outcome.sender.errors if outcome.sender else 0
-    return [f"{lost:,} records never reached the broker"] if lost else []
+def _warnings(outcome: Outcome) -> list[str]:
+    """Tell what a reader of the figures has to know."""
+    found = []
+    if outcome.sender is not None and (lost := outcome.sender.errors):
+        found.append(f"{lost:,} records never reached the broker; the answers do without them")
+    if outcome.validation is not None and (swaps := outcome.validation.inversions):
+        found.append(f"{swaps:,} times a record was appended after one that was sent later")
+    if outcome.validation is not None and (lenient := outcome.validation.lenient):
+        found.append(
+            f"{lenient:,} answers are right with or without records that came too late for them"
+        )
+    interval_s, quick = outcome.job.checkpoint_s, outcome.spec.quick
+    if interval_s and outcome.validation and not quick and not outcome.checkpoints_ms:
+        found.append(
+            f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
+            " the latencies are without its gap"
+        )
+    return found
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
@@ -148,6 +164,11 @@ class _Facts:
             sent=sender.acknowledged if sender else 0,
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
+            clock_offset_s=self.outcome.clock_offset_s,
+            errors=sender.errors if sender else 0,
+            backpressure_s=sender.backpressure_s if sender else 0.0,
+            send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
+            senders=sender.senders if sender else 1,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:
@@ -189,7 +210,7 @@ class _Facts:
             found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
         if self.outcome.validation is not None:
             found["validation.seconds"] = self.outcome.validation.seconds
-        return found | _usage(self.outcome.timeline, self.span)
+        return found | usage(self.outcome.timeline, self.span)
 
     def _rates(self) -> dict[str, float]:
         validation, spec = self.outcome.validation, self.outcome.spec
@@ -199,7 +220,7 @@ class _Facts:
             "rate.appended": _count(validation.times["appended"], self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
-        rows = _inside(self.outcome.timeline, self.span, "sent")
+        rows = inside(self.outcome.timeline, self.span, "sent")
         if len(rows) > 1:
             passed_s = rows[-1]["at"] - rows[0]["at"]
             rates["rate.sent"] = (rows[-1]["sent"] - rows[0]["sent"]) / passed_s
@@ -233,19 +254,20 @@ def _lag(timeline: list[Row], span: Span) -> Floats | None:
     return behind.lag(behind.Offsets(at_s, ends), behind.Offsets(at_s[moved], done[moved]), span)
 
 
-def _inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+def inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+    """Return the samples of the measured span that have that value."""
     start_s, end_s = span.start_ms / 1000, span.end_ms / 1000
     return [row for row in timeline if name in row and start_s <= row["at"] < end_s]
 
 
-def _usage(timeline: list[Row], span: Span) -> dict[str, float]:
+def usage(timeline: list[Row], span: Span) -> dict[str, float]:
     """Return means over the measured span; of memory the greatest."""
     names = {name for row in timeline for name in row}
     found = {}
     for name in names:
         family = name.partition(".")[0]
         if family in {"cpu", "memory", "disk", "network", "load"}:
-            values = [row[name] for row in _inside(timeline, span, name)]
+            values = [row[name] for row in inside(timeline, span, name)]
             if values:
                 found[name] = max(values) if family == "memory" else float(np.mean(values))
     return found

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from streamgauge import machine
 from streamgauge.errors import TrialFailed, TrialInvalid
 from streamgauge.process import end_if_asked
 from streamgauge.spec.contracts import Job
@@ -16,7 +17,6 @@ from streamgauge.units import format_duration, format_size
 
 POLL_S = 0.1
 MAX_CLOCK_STEP_S = 0.005
-MIN_FREE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Watch:
     """Knows everything that must stay alive; every wait of a trial goes through it."""
 
     def __init__(
-        self, services: Mapping[str, Served], folder: Path, clock: Clock | None = None
+        self, services: Mapping[str, Served], folders: Sequence[Path], clock: Clock | None = None
     ) -> None:
         self.services = services
         self.sender: Mortal | None = None
         self.job: Job | None = None
         self.clock = clock or Clock()
-        self._folder = folder
+        self._folders = tuple(folders)
         self._offset_s = self.clock.offset()
         self.clock_moved_s = 0.0
 
@@ -88,7 +88,7 @@ class Watch:
             self._blame_services()
             raise TrialFailed(f"the engine died: {failure}")
         self._check_clock()
-        self._check_disk()
+        self._check_room()
 
     def wait_for(self, condition: Callable[[], bool], limit_s: float, what: str) -> None:
         """Wait until the condition holds; LimitPassed says what did not come."""
@@ -114,10 +114,15 @@ class Watch:
                 "keep the clock synchronized by slewing, or wait until it has settled",
             )
 
-    def _check_disk(self) -> None:
-        free = shutil.disk_usage(self._folder).free
-        if free < MIN_FREE_BYTES:
+    def _check_room(self) -> None:
+        for folder in self._folders:
+            free = shutil.disk_usage(folder).free
+            if free < machine.SPARE_DISK:
+                raise TrialInvalid(
+                    f"only {format_size(free)} are left on the disk of {folder}",
+                    "make room, or choose another disk by --runs-dir and STREAMGAUGE_DATA_DIR",
+                )
+        if (free := machine.available_memory()) < machine.SPARE_MEMORY:
             raise TrialInvalid(
-                f"only {format_size(free)} are left on the disk of {self._folder}",
-                "make room or choose another disk with --runs-dir",
+                f"only {format_size(free)} of memory are left", "end what else is running"
             )

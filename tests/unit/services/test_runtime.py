@@ -7,7 +7,7 @@ import pytest
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.process import Seen
-from streamgauge.services import check_names, runtime
+from streamgauge.services import check_names, embedded, runtime
 from streamgauge.services.kafka import _escape
 from streamgauge.services.postgres import reachable
 from streamgauge.services.runtime import Instance, Record
@@ -58,6 +58,26 @@ def test_a_folder_that_cannot_be_made_is_named(
     with pytest.raises(NotReady, match="file/cache") as raised:
         runtime.cache_dir()
     assert "STREAMGAUGE_CACHE_DIR" in str(raised.value.remedy)
+
+
+def test_a_home_that_cannot_be_written_to_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STREAMGAUGE_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/proc/nobody")
+    with pytest.raises(NotReady, match="/proc/nobody") as raised:
+        runtime.cache_dir()
+    assert "STREAMGAUGE_CACHE_DIR" in (raised.value.remedy or "")
+
+
+@pytest.mark.parametrize("name", ["kafka", "postgres"])
+def test_a_service_is_not_started_on_a_full_disk(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    service = embedded(name)
+    monkeypatch.setattr(type(service), "needs_bytes", 1 << 60)
+    with pytest.raises(NotReady, match=f"starting {name} needs"), service.up():
+        pytest.fail("it was started")
+    assert Instance.found() == []
 
 
 def test_data_do_not_lie_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

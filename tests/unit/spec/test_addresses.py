@@ -4,11 +4,13 @@ import pytest
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.planning import Asked, plan_run
+from streamgauge.services import choose
+from streamgauge.services.given import GivenPostgres
 from streamgauge.spec.addresses import (
     parse_kafka,
     parse_postgres,
-    public_postgres,
     read_properties,
+    without_user_info,
 )
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
@@ -115,13 +117,25 @@ def test_a_postgres_address_that_makes_no_sense_is_refused(text: str) -> None:
         parse_postgres(text, from_env=True, environ={})
 
 
-def test_what_is_written_down_holds_no_password() -> None:
-    address = "postgresql://me:s3cret@db:5433/bench"
-    assert public_postgres(address, from_env=True) == "postgresql://db:5433/bench"
-    with pytest.raises(UsageError):
-        public_postgres(address, from_env=False)
-    kept = "postgresql://me@db:5433/bench"
-    assert public_postgres(kept, from_env=False) == kept
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        ("postgresql://me@db:5433/bench", "postgresql://db:5433/bench"),
+        ("--postgres=postgresql://me:s3cret@db/b", "--postgres=postgresql://db/b"),
+        ("mail=me@db", "mail=me@db"),
+    ],
+)
+def test_what_is_written_down_of_a_command_holds_no_user_info(word: str, written: str) -> None:
+    assert without_user_info(word) == written
+
+
+def test_a_run_knows_its_user_but_does_not_write_it_down() -> None:
+    given = "postgresql://somebody@db:5433/bench"
+    spec = plan_run("espbench", {"postgres": Asked(given, "option")})
+    assert "somebody" not in spec.model_dump_json()
+    postgres = next(service for service in choose(spec) if service.name == "postgres")
+    assert isinstance(postgres, GivenPostgres)
+    assert postgres.endpoint.user == "somebody"
 
 
 def test_a_run_planned_from_the_environment_keeps_no_secret_and_still_connects(

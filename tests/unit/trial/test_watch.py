@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from streamgauge import machine
 from streamgauge.errors import TrialFailed, TrialInvalid
 from streamgauge.trial.watch import Clock, LimitPassed, Watch
 
@@ -43,7 +44,7 @@ class FakeTime:
 
 
 def watch(tmp_path: Path, time: FakeTime, **services: Thing) -> Watch:
-    return Watch(services, tmp_path, time.clock())
+    return Watch(services, [tmp_path], time.clock())
 
 
 def test_a_dead_service_makes_the_trial_invalid(tmp_path: Path) -> None:
@@ -89,6 +90,17 @@ def test_a_stepped_clock_makes_the_trial_invalid(tmp_path: Path) -> None:
     watched.check()
     time.stepped_s = -0.02
     with pytest.raises(TrialInvalid, match="clock was stepped by 20 ms"):
+        watched.check()
+
+
+@pytest.mark.parametrize("what", ["DISK", "MEMORY"])
+def test_a_machine_that_runs_full_makes_the_trial_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    watched = watch(tmp_path, FakeTime())
+    watched.check()
+    monkeypatch.setattr(machine, f"SPARE_{what}", 1 << 60)
+    with pytest.raises(TrialInvalid, match=f"left on the disk|of {what.lower()} are left"):
         watched.check()
 
 

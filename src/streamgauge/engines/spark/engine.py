@@ -55,6 +55,7 @@ class SparkEngine:
             mode=mode,
             trigger_s=trigger_s,
             watermark_delay_ms=query.watermark_delay(job.partitions),
+            checkpoint_s=query.checkpoint_s if mode == "realtime" else None,
             settings=settings,
         )
 
