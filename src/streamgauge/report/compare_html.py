@@ -92,7 +92,10 @@ def _pair(pair: Pair, metrics: Sequence[Compared]) -> Iterator[str]:
 
 def _table(found: Sequence[Row]) -> str:
     """Put the verdict first: that is what a narrow screen shows."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _verdict_first(HEADER))
+    head = "".join(
+        f'<th scope="col" class="{escape(name)}">{escape(name)}</th>'
+        for name in _verdict_first(HEADER)
+    )
     lines = "".join(f"<tr>{''.join(_cells(row))}</tr>" for row in found)
     return (
         f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
@@ -108,7 +111,7 @@ def _verdict_first(cells: Sequence[str]) -> tuple[str, ...]:
 def _cells(row: Row) -> Iterator[str]:
     name, verdict, *rest = _verdict_first(row.cells)
     yield element("td", name)
-    yield element("td", verdict, f"word {_CLASSES[row.improves]}".strip())
+    yield element("td", verdict, f"verdict {_CLASSES[row.improves]}".strip())
     yield from (element("td", cell) for cell in rest)
 
 

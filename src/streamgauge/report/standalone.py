@@ -37,7 +37,7 @@ figure { margin: .5rem 0 1rem } .chart { width: 100%; overflow-x: auto }
 th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--line);
   white-space: nowrap; font-variant-numeric: tabular-nums }
 th { color: var(--dim); font-weight: 600 }
-th:first-child, td:first-child, td.word { text-align: left }
+th:first-child, td:first-child, .verdict { text-align: left }
 .good { color: var(--good); font-weight: 600 } .bad { color: var(--bad); font-weight: 600 }
 summary { cursor: pointer; padding: .3rem 0 }
 .vega-embed svg text { fill: var(--ink) !important }
