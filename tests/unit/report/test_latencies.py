@@ -30,6 +30,8 @@ def write(
             "emitted": intended + 1 + np.array(took_ms, dtype=np.int64),
             "window_end": pa.array(window_end) if window_end else pa.nulls(rows, pa.int64()),
             "correct": [True] * rows,
+            "event": pa.nulls(rows, pa.int64()),
+            "ingested": pa.nulls(rows, pa.int64()),
         },
         schema=LATENCIES,
     )
