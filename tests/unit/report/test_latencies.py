@@ -36,7 +36,7 @@ def write(
         schema=LATENCIES,
     )
     pq.write_table(table, file)
-    return Latencies(file, FRAME)
+    return Latencies(file, FRAME, 1000 if window_end else None)
 
 
 @pytest.fixture
