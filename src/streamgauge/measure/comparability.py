@@ -126,6 +126,7 @@ def _version(base: Side, other: Side) -> Iterator[str]:
 
 def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
+    yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
     yield from _differ("the seed", one.seed, two.seed)
     for name in dict.fromkeys((*one.parameters, *two.parameters)):
         yield from _differ(

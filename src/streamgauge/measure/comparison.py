@@ -7,7 +7,7 @@ be the same; engine, mode, options and versions may differ: they are what is com
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,8 @@ from streamgauge.measure.comparability import Side, differences, obstacles, usab
 from streamgauge.measure.ratio import Ratio, ratio
 from streamgauge.measure.statistics import Floats
 from streamgauge.metrics import metric
-from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.units import format_rate
 
 Word = Literal[
     "faster",
@@ -32,7 +33,15 @@ Word = Literal[
 ]
 CLOCK_S = 0.001
 """Resolution of the append times, and so of every percentile of what is taken from them."""
-_BY_APPEND_TIME = {"latency", "event_latency", "window_latency", "lateness", "behind"}
+_BY_APPEND_TIME = {
+    "latency",
+    "event_latency",
+    "processing_latency",
+    "window_latency",
+    "lateness",
+    "behind",
+    "append_step",
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,8 @@ class Pair:
     workload: str
     query: str
     rate: float
+    variant: str
+    """What tells it from other trials of that query and rate in its run; often nothing."""
     obstacles: tuple[str, ...]
     """Why the sides are not comparable; empty when they are."""
     differences: tuple[str, ...]
@@ -83,6 +94,12 @@ class Pair:
     metrics: tuple[Compared, ...]
     trials: tuple[tuple[int, ...], tuple[int, ...]]
     """Numbers of the trials that count, of the base and of the other."""
+
+    @property
+    def name(self) -> str:
+        """What was compared: `q3 at 10k/s`."""
+        variant = f" · {self.variant}" if self.variant else ""
+        return f"{self.query} at {format_rate(self.rate)}{variant}"
 
 
 @dataclass(frozen=True)
@@ -116,33 +133,65 @@ class _Group:
 
     def distance(self, other: _Group) -> tuple[bool, int]:
         """Count what was asked for differently; the rate comes first."""
-        differ = [name for name in self.asked if self.asked[name] != other.asked[name]]
+        names = {**self.asked, **other.asked}
+        differ = [name for name in names if self.asked.get(name) != other.asked.get(name)]
         return "rate" in differ, len(differ)
 
 
 def _groups(side: Side) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for result in side.trials:
-        asked = result.spec.model_dump(mode="json", exclude={"number", "repeat", "keep", "mode"})
+        asked = _asked(result.spec)
         groups.setdefault(json.dumps(asked, sort_keys=True), _Group(asked, [])).trials.append(
             result
         )
     return list(groups.values())
 
 
-def _paired(bases: list[_Group], others: list[_Group]) -> Iterator[tuple[_Trials, _Trials]]:
-    """Find for each group the one of the base that is most like it; [] stands for none."""
+def _asked(spec: TrialSpec) -> dict[str, JsonValue]:
+    """Return all that makes a trial what it is, the settings of the load among the others."""
+    own = spec.model_dump(
+        mode="json", exclude={"number", "repeat", "keep", "mode", "load", "engine_options"}
+    )
+    return {**own, **spec.engine_options, **spec.load.model_dump(mode="json")}
+
+
+def _paired(
+    bases: list[_Group], others: list[_Group]
+) -> Iterator[tuple[_Group | None, _Group | None, str]]:
+    """Find for each group the one of the base that is most like it."""
     taken: set[_Group] = set()
     for other in others:
         alike = [each for each in bases if each.question == other.question]
         nearest = min(alike, key=other.distance, default=None)
         if nearest is not None:
             taken.add(nearest)
-        yield nearest.trials if nearest else [], other.trials
-    yield from ((base.trials, []) for base in bases if base not in taken)
+        yield nearest, other, _variant(other, others)
+    for base in bases:
+        if base not in taken:
+            yield base, None, _variant(base, bases)
 
 
-def _pair(base: Side, other: Side, bases: _Trials, others: _Trials) -> Pair:
+def _variant(group: _Group, groups: Sequence[_Group]) -> str:
+    """Tell what sets a group apart from the others of its query and rate."""
+    beside = [
+        each
+        for each in groups
+        if each.question == group.question and each.asked["rate"] == group.asked["rate"]
+    ]
+    differ = [
+        name
+        for name, value in group.asked.items()
+        if any(each.asked.get(name) != value for each in beside)
+    ]
+    return ", ".join(f"{name}={group.asked[name]}" for name in differ)
+
+
+def _pair(
+    base: Side, other: Side, found_base: _Group | None, found_other: _Group | None, variant: str
+) -> Pair:
+    bases = found_base.trials if found_base else []
+    others = found_other.trials if found_other else []
     spec = (others or bases)[0].spec
     found = obstacles(base, other, bases, others)
     counted = [result for result in bases if usable(result)]
@@ -151,6 +200,7 @@ def _pair(base: Side, other: Side, bases: _Trials, others: _Trials) -> Pair:
         workload=spec.workload,
         query=spec.query,
         rate=spec.rate,
+        variant=variant,
         obstacles=found,
         differences=differences(base, other, bases, others),
         notes=tuple(dict.fromkeys((*_notes(base, bases), *_notes(other, others)))),
@@ -191,7 +241,7 @@ def _compared(name: str, base: Floats, other: Floats, *, comparable: bool) -> Co
         return Compared(name, *both, None, "not comparable")
     if None in both:
         return Compared(name, *both, None, "not measured")
-    found = ratio(base, other, _tick(name))
+    found = ratio(base, other, tick(name))
     return Compared(name, *both, found, _word(name, found))
 
 
@@ -202,7 +252,7 @@ def _sample(values: Floats) -> Sample | None:
     return Sample(median, low, high, len(values))
 
 
-def _tick(name: str) -> float:
+def tick(name: str) -> float:
     """Return the clock's step; a mean is finer than the values that it is made of."""
     family, _, statistic = name.partition(".")
     return CLOCK_S if family in _BY_APPEND_TIME and statistic != "mean" else 0.0

@@ -11,7 +11,6 @@ from typing import Literal
 from streamgauge.errors import UsageError
 from streamgauge.measure.comparison import Compared, Comparison, Pair
 from streamgauge.metrics import metric
-from streamgauge.units import format_rate
 
 _LIMIT = re.compile(r"\s*([\w.-]+)\s*:\s*([+-])\s*(\d+(?:\.\d*)?)\s*%\s*")
 
@@ -81,8 +80,7 @@ def _check(limit: Limit, comparison: Comparison) -> Iterator[Checked]:
             name, comparison.other, "everywhere", "cannot be told", "there is no finished trial"
         )
     for pair in comparison.pairs:
-        place = f"{pair.query} at {format_rate(pair.rate)}"
-        yield Checked(name, comparison.other, place, *_outcome(limit, pair))
+        yield Checked(name, comparison.other, pair.name, *_outcome(limit, pair))
 
 
 def _outcome(limit: Limit, pair: Pair) -> tuple[Outcome, str]:

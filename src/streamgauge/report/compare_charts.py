@@ -15,7 +15,6 @@ from streamgauge.measure.ratio import Ratio
 from streamgauge.measure.statistics import Floats
 from streamgauge.report.compare_rows import Row, headline_metrics, rows
 from streamgauge.report.standalone import BAD, GOOD, NEUTRAL, PALETTE, configured
-from streamgauge.units import format_rate
 
 _NINES = (
     "datum.value == 0 ? '0 %' : datum.value < 1 ? '50 %'"
@@ -45,7 +44,7 @@ FLOOR_MS = 0.5
 def forest(comparison: Comparison, further: Sequence[str] = ()) -> alt.TopLevelMixin | None:
     """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
     drawn = [
-        _bar(f"{pair.query} at {format_rate(pair.rate)} · {row.metric}", row, each.ratio)
+        _bar(f"{pair.name} · {row.metric}", row, each.ratio)
         for pair in comparison.pairs
         for each in headline_metrics(pair, further)
         for row in rows([each])

@@ -29,7 +29,13 @@ def as_json(comparisons: Sequence[Comparison], checked: Sequence[Checked] = ()) 
 def flat_rows(comparison: Comparison) -> list[dict[str, Json]]:
     """Return a row per metric, for a table."""
     return [
-        {"workload": pair.workload, "query": pair.query, "rate": pair.rate, **_flat(each)}
+        {
+            "workload": pair.workload,
+            "query": pair.query,
+            "rate": pair.rate,
+            "variant": pair.variant,
+            **_flat(each),
+        }
         for pair in comparison.pairs
         for each in pair.metrics
     ]
@@ -40,6 +46,7 @@ def _pair(pair: Pair) -> dict[str, Json]:
         "workload": pair.workload,
         "query": pair.query,
         "rate": pair.rate,
+        "variant": pair.variant,
         "comparable": not pair.obstacles,
         "because": list(pair.obstacles),
         "changed": list(pair.differences),

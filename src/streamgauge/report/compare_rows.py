@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamgauge.measure.comparison import CLOCK_S, Compared, Comparison, Pair, Sample, Word
+from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample, Word, tick
 from streamgauge.metrics import metric
-from streamgauge.units import format_rate
 
 HEADER = ("metric", "base", "other", "ratio", "95 % interval", "verdict")
 _LATENCY = ("p50", "p90", "p99", "max")
@@ -44,20 +43,21 @@ class Row:
 
 def place(pair: Pair) -> str:
     """Name what was compared: `espbench/q3 at 10k/s`."""
-    return f"{pair.workload}/{pair.query} at {format_rate(pair.rate)}"
+    return f"{pair.workload}/{pair.name}"
 
 
 def headline_metrics(pair: Pair, further: Sequence[str] = ()) -> tuple[Compared, ...]:
     """Choose the metrics that people ask for first, and those that they asked for.
 
-    Where a side has no trial that counts there is nothing to set beside each other.
+    Where there is none of them, as without an engine, all are shown; where a side has no trial
+    that counts, there is nothing to set beside each other.
     """
     if not all(pair.trials):
         return ()
     by_name = {each.metric: each for each in pair.metrics}
     family = "window_latency" if "window_latency.p50" in by_name else "latency"
     names = dict.fromkeys((*(f"{family}.{each}" for each in _LATENCY), *_REST, *further))
-    return tuple(by_name[name] for name in names if name in by_name)
+    return tuple(by_name[name] for name in names if name in by_name) or pair.metrics
 
 
 def rows(metrics: Sequence[Compared]) -> list[Row]:
@@ -114,10 +114,7 @@ def number(value: float) -> str:
 
 def value_text(name: str, value: float) -> str:
     """Write a value of a metric; of a latency no more than the broker's clock tells."""
-    declared = metric(name)
-    if declared.unit == "s" and not name.startswith("send_") and 0 <= value < CLOCK_S:
-        return "< 1 ms"
-    return declared.format(value)
+    return "< 1 ms" if 0 <= value < tick(name) else metric(name).format(value)
 
 
 def _sample(name: str, sample: Sample | None) -> str:

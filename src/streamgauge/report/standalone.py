@@ -46,12 +46,14 @@ summary { cursor: pointer; padding: .3rem 0 }
 @media print { body { max-width: none } details > * { display: block } }
 """
 _DRAW = """
-for (const place of document.querySelectorAll(".chart")) {
+const drawn = [...document.querySelectorAll(".chart")].map(place => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
-  vegaEmbed(place, spec, {renderer: "svg", actions: false}).catch(error => {
+  return vegaEmbed(place, spec, {renderer: "svg", actions: false}).catch(error => {
     place.textContent = "This chart could not be drawn: " + error.message;
+    console.error(error);
   });
-}
+});
+Promise.all(drawn).then(() => { document.documentElement.dataset.ready = ""; });
 """
 
 
@@ -65,7 +67,10 @@ def page(title: str, body: Sequence[str], charts: Mapping[str, alt.TopLevelMixin
     """
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
     head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    parts = [f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>']
+    ready = "" if charts else " data-ready"
+    parts = [
+        f'<!doctype html><html lang="en"{ready}><head>{head}<style>{_STYLE}</style></head><body>'
+    ]
     parts += body
     parts += [_data(name, chart.to_dict()) for name, chart in charts.items()]
     if charts:

@@ -19,7 +19,7 @@ from streamgauge.results.folder import (
     read_all,
     tagged,
 )
-from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_rate, parse_duration
 
 STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
@@ -124,7 +124,8 @@ class _Seen:
     machine: str
     query: str
     factors: Mapping[str, Factor]
-    options: str
+    settings: Mapping[str, str]
+    """Options of the engine, the load and its shape."""
     value: float
 
 
@@ -142,10 +143,10 @@ def sweep(folders: Sequence[RunFolder], name: str, factor: str) -> list[Point]:
             f"no trial of these runs has a {name} that counts",
             "A trial counts that is finished, valid, not wrong and not quick.",
         )
-    labels = _varying(seen, factor)
+    labels = _varying(seen, factor), _varying_settings(seen)
     groups: dict[tuple[str, str, Factor], list[float]] = {}
     for each in seen:
-        key = each.machine, " · ".join(_series(each, labels)), each.factors[factor]
+        key = each.machine, " · ".join(_series(each, *labels)), each.factors[factor]
         groups.setdefault(key, []).append(each.value)
     return [_point(*key, values) for key, values in groups.items()]
 
@@ -159,7 +160,7 @@ def _trials(folder: RunFolder, name: str) -> Iterator[_Seen]:
                 machine=_machine(record),
                 query=f"{spec.workload}/{spec.query}",
                 factors={each: of(record, result) for each, of in _FACTORS.items()},
-                options=" ".join(f"{k}={v}" for k, v in sorted(spec.engine_options.items())),
+                settings=_settings(spec),
                 value=result.metrics[name],
             )
 
@@ -170,16 +171,26 @@ def _varying(seen: Sequence[_Seen], factor: str) -> list[str]:
     return [name for name in others if len({each.factors[name] for each in seen}) > 1]
 
 
-def _series(seen: _Seen, labels: Sequence[str]) -> Iterator[str]:
+def _varying_settings(seen: Sequence[_Seen]) -> list[str]:
+    names = dict.fromkeys(name for each in seen for name in each.settings)
+    return [name for name in names if len({each.settings.get(name) for each in seen}) > 1]
+
+
+def _series(seen: _Seen, factors: Sequence[str], settings: Sequence[str]) -> Iterator[str]:
     yield seen.query
-    for name in labels:
+    for name in factors:
         value = seen.factors[name]
         if name == "rate":
             yield format_rate(float(value))
         else:
             yield value if isinstance(value, str) else f"{value:g} {name}"
-    if seen.options:
-        yield seen.options
+    yield from (f"{name}={seen.settings[name]}" for name in settings if name in seen.settings)
+
+
+def _settings(spec: TrialSpec) -> dict[str, str]:
+    load = {name: str(value) for name, value in spec.load.model_dump(mode="json").items()}
+    shape = {"shape": spec.schedule} if spec.schedule else {}
+    return {**spec.engine_options, **load, **shape}
 
 
 def _point(machine: str, series: str, factor: Factor, values: list[float]) -> Point:

@@ -14,10 +14,11 @@ import yaml
 from streamgauge.results.csv import csv_text
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.contracts import Json
-from streamgauge.spec.run import RunSpec
+from streamgauge.spec.run import Variant
+from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_rate, parse_rate
 
-_NOT_ASKED = {"preset", "kafka", "postgres", "origins"}
+_NOT_ASKED = {"preset", "kafka", "postgres", "origins", "variants"}
 _FILE_TIME = (1980, 1, 1, 0, 0, 0)
 """The same content makes the same package."""
 
@@ -65,10 +66,13 @@ def preset(record: RunRecord) -> dict[str, Json]:
     fields |= spec.model_dump(
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
-    fields["rates"] = [_rate(rate) for rate in spec.rates]
+    if spec.schedule is None:
+        fields["rates"] = [_rate(rate) for rate in spec.rates]
     fields["duration"] = _seconds(spec.duration_s)
     fields["warmup"] = _seconds(spec.warmup_s)
-    fields["load"] = _load(spec)
+    ways = spec.variants or (Variant(load=spec.load, partitions=spec.partitions),)
+    fields["partitions"] = list(dict.fromkeys(way.partitions for way in ways))
+    fields["load"] = [_load(load) for load in dict.fromkeys(way.load for way in ways)]
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
 
@@ -94,15 +98,12 @@ def _name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
-def _load(spec: RunSpec) -> dict[str, Json]:
-    load: dict[str, Json] = spec.load.model_dump(
-        mode="json", exclude={"linger_s", "max_lateness_s"}
+def _load(load: LoadSpec) -> dict[str, Json]:
+    own: dict[str, Json] = load.model_dump(
+        mode="json", exclude={"linger_s", "max_lateness_s", "spark"}
     )
-    times = {
-        "linger": _seconds(spec.load.linger_s),
-        "max_lateness": _seconds(spec.load.max_lateness_s),
-    }
-    return {**load, **times}
+    times = {"linger": _seconds(load.linger_s), "max_lateness": _seconds(load.max_lateness_s)}
+    return {**own, **times}
 
 
 def _rate(rate: float) -> str:
@@ -129,14 +130,18 @@ def _readme(record: RunRecord) -> str:
 
 
 def _notes(record: RunRecord) -> list[str]:
+    spec = record.spec
     notes = []
-    given = [name for name in ("kafka", "postgres") if getattr(record.spec, name)]
+    given = [name for name in ("kafka", "postgres") if getattr(spec, name)]
     if given:
         notes.append(
             f"The run used servers of its own for {' and '.join(given)}; without"
             f" {' and '.join(f'--{name}' for name in given)} they are embedded."
         )
-    for name, value in record.spec.parameters.items():
-        if isinstance(value, str) and Path(value).is_file():
-            notes.append(f"The parameter {name} names a file that is not in here: {value}")
+    if spec.load.spark:
+        notes.append("The tasks of a Spark cluster sent the load: --senders spark --spark-master.")
+    named = [*spec.parameters.values(), (spec.schedule or "").partition(":")[2]]
+    for value in named:
+        if isinstance(value, str) and value and Path(value).is_file():
+            notes.append(f"It needs a file that is not in here: {value}")
     return notes

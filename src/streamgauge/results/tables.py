@@ -18,6 +18,7 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
 
+_TIMES = pa.schema([field for field in LATENCIES if field.type == pa.int64()])
 _TRIALS = pa.schema(
     [
         ("trial", pa.int32()),
@@ -93,7 +94,7 @@ def timeline(folder: RunFolder) -> pa.Table:
 
 def measured_seconds(folder: RunFolder, result: TrialResult) -> Floats:
     """Return what the trial's latency statistics are made of: of windows, from their end."""
-    times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", LATENCIES)
+    times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", _TIMES)
     if times is None:
         return np.array([])
     values = latency.seconds(times.filter(_measured(result, times)))

@@ -83,6 +83,7 @@ def test_a_metric_that_one_side_lacks_is_not_measured():
     ("changes", "reason"),
     [
         ({"rate": 2000.0}, "the rate differs (1k/s, 2k/s)"),
+        ({"schedule": "poisson:1k/s"}, "the load's shape differs (constant, poisson:1k/s)"),
         ({"seed": 2}, "the seed differs (1, 2)"),
         ({"parameters": {"warehouses": 7}}, "the parameter warehouses differs (3, 7)"),
         ({"partitions": 4}, "the number of partitions differs (1, 4)"),
@@ -168,6 +169,16 @@ def test_trials_are_paired_by_query_and_rate():
         ("q3", 1000.0, ("other has no finished trial of espbench/q3 at 1k/s",)),
         ("q1", 1000.0, ("other has no finished trial of espbench/q1 at 1k/s",)),
     ]
+
+
+def test_ways_to_send_are_told_apart():
+    trials = [*repeats(load={"acks": "all"}), *repeats(load={"acks": "1", "idempotence": False})]
+    found = compare(a_side("base", trials), a_side("other", trials[::-1])).pairs
+    assert [pair.name for pair in found] == [
+        "q3 at 1k/s · acks=1, idempotence=False",
+        "q3 at 1k/s · acks=all, idempotence=True",
+    ]
+    assert all(pair.obstacles == () and pair.differences == () for pair in found)
 
 
 def test_without_trials_there_is_nothing_to_compare():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import NotReady
-from streamgauge.planning import Asked, load_experiment, plan_run
+from streamgauge.planning import Asked, load_experiment, plan_run, preset_names
 from streamgauge.results import tables
 from streamgauge.results.export import export
 from streamgauge.results.folder import RunFolder
@@ -112,6 +112,22 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
     assert "--kafka" in (file.parent / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *({"preset": name} for name in preset_names()),
+        {"workload": "espbench", "schedule": "bursts:2k/s,10k/s@1s/10s"},
+    ],
+    ids=[*preset_names(), "bursts"],
+)
+def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
+    planned = plan_run(None, {name: Asked(value) for name, value in asked.items()})
+    folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge"], {}, "1")
+    file = unpacked(folder, tmp_path / "out") / "preset.yaml"
+    again = plan_run(None, {"preset": Asked(str(file))})
+    assert load_experiment(again).plan() == load_experiment(planned).plan()
+
+
 def test_a_quick_run_stays_quick_in_its_package(tmp_path):
     planned = plan_run("espbench", {"quick": Asked(True), "engine": Asked("noop")})
     folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge"], {}, "1")
@@ -152,7 +168,7 @@ def test_a_file_that_a_parameter_names_is_told_of(tmp_path):
     sensors.write_text("")
     folder = write_run(tmp_path / "runs", [], parameters={"sensors": str(sensors)})
     readme = (unpacked(folder, tmp_path / "out") / "README.md").read_text()
-    assert "names a file that is not in here" in readme
+    assert f"It needs a file that is not in here: {sensors}" in readme
 
 
 def test_packages_are_named_with_their_versions():

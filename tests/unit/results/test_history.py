@@ -112,6 +112,15 @@ def test_machines_and_whatever_else_differs_stay_apart(tmp_path):
     assert {point.series for point in over_mode} == {"espbench/q3"}
 
 
+def test_ways_to_send_make_lines_of_their_own(tmp_path):
+    trials = [make_trial(1, load={"batch": 16_384}), make_trial(2, load={"batch": 65_536})]
+    points = sweep([write_run(tmp_path, trials)], "latency.p99", "rate")
+    assert [point.series for point in points] == [
+        "espbench/q3 · batch=16384",
+        "espbench/q3 · batch=65536",
+    ]
+
+
 @pytest.mark.parametrize(
     ("factor", "value"),
     [("partitions", 1), ("cores", 2), ("engine", "spark"), ("date", "2026-11-16T10:00:00+00:00")],
