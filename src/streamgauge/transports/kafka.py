@@ -119,7 +119,7 @@ class KafkaTransport:
             _gone(future, f"cannot delete topic {topic}", KafkaError.UNKNOWN_TOPIC_OR_PART)
         groups = self._admin.delete_consumer_groups([endpoints.group])
         for group, future in groups.items():
-            _gone(future, f"cannot delete group {group}", KafkaError.GROUP_ID_NOT_FOUND)
+            _gone(future, f"cannot delete group {group}", *_NO_GROUP_YET)
 
     def delete_left(self, prefix: str) -> None:
         """Delete the topics that an earlier try of a run could not delete itself."""
@@ -318,12 +318,12 @@ def _unknown_topic(error: KafkaException) -> bool:
     return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
-def _gone(future: Future[T], what: str, absent: int) -> None:
+def _gone(future: Future[T], what: str, *absent: int) -> None:
     """Wait for a deletion; that there was nothing to delete is fine."""
     try:
         future.result(_REQUEST_S)
     except KafkaException as error:
-        if error.args[0].code() != absent:
+        if error.args[0].code() not in absent:
             raise TrialInvalid(f"{what}: {error.args[0].str()}") from error
     except TimeoutError as error:
         raise TrialInvalid(f"{what}: no answer within {_REQUEST_S:g} s") from error
