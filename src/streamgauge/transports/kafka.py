@@ -51,6 +51,14 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says
 T = TypeVar("T")
 
+_NO_GROUP_YET = (
+    KafkaError.GROUP_ID_NOT_FOUND,
+    # The broker makes room for groups when it is asked for the first one.
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+
 
 @dataclass(frozen=True)
 class Record:
