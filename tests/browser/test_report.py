@@ -115,6 +115,26 @@ def test_another_trial_can_be_chosen_by_its_row(open_page: Open, report: Path) -
     assert chart(page, "singles").locator("svg").inner_html() != before
 
 
+def test_of_trials_chosen_in_haste_the_last_is_shown(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    for number in (2, 3, 4):
+        page.locator(f".picker input[value='{number}']").check(force=True)
+    page.wait_for_selector('.charts[data-drawn="4"]')
+    assert page.locator("figure[data-chart='cpu'] .chart svg").count() == 1
+
+
+def test_a_trial_without_charts_says_so(open_page: Open, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, outputs=100, trials=2)
+    broken = folder.trials()[1].model_copy(update={"measured_ms": None})
+    folder.write_trial(broken)
+    write_page([folder], tmp_path / "page.html")
+    page = open_page(tmp_path / "page.html")
+    page.locator(".picker input[value='2']").check(force=True)
+    page.locator(".none").wait_for()
+    page.wait_for_selector('.charts[data-drawn="2"]')
+    assert page.locator("figure[data-chart]:not([hidden])").count() == 0
+
+
 def test_dark_and_light_differ_and_paper_is_light(open_page: Open, report: Path) -> None:
     page = open_page(report, scheme="dark")
 

@@ -206,6 +206,7 @@ def test_several_senders_send_what_one_would_have_sent(
     endpoints = make_endpoints(transport.endpoint, partitions=partitions)
     transport.create(endpoints)
     with Senders.start(spec, endpoints, tmp_path) as sender:
+        sender.check = lambda: none_died(sender)
         sender.ready(60)
         sender.markers()
         start_ms = now_ms() + 500
@@ -229,6 +230,10 @@ def test_several_senders_send_what_one_would_have_sent(
         *range(count + partitions, count + 2 * partitions)
     ]
     assert not (tmp_path / "payloads").exists()
+
+
+def none_died(sender: Senders) -> None:
+    assert sender.failure() is None
 
 
 def test_when_one_of_several_senders_is_killed_all_end(
@@ -268,7 +273,8 @@ def test_a_broker_that_pauses_for_ten_seconds_gets_everything_later(
     assert run.errors == 0
     assert run.backpressure_s > 1
     assert run.send_lateness["max"] > 1
-    records = read_all(transport, endpoints.inputs["sensor1"])
+    with KafkaTransport(kafka.endpoint) as fresh:  # the other one knows the broker of before
+        records = read_all(fresh, endpoints.inputs["sensor1"])
     intended = [int(record.value.split(b";")[1]) - start_ms for record in records]
     assert intended == [j // 2 for j in range(arrivals.records(spec))]
 

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,11 @@ from streamgauge.results.folder import RunFolder, RunRecord
 KEPT = 1800
 """Samples of the trial under way that are kept: half an hour."""
 PERIOD_S = 0.4
-_CHUNK = 1 << 20
+_CHUNK = 8 << 20
+_BEGINS, _ENDED = b'"planned": ', b'"status": '
+
+Line = tuple[int, bytes]
+"""Where it ends in the file, and its text."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,12 @@ class Follower:
             return
         if self.running:
             self._running_s = self._now_s()
-        for end, line in self._new_lines():
-            self.offset = end
-            event = _event(line)
-            if event is not None:
-                self._take(event)
+        for lines in self._new_lines():
+            for end, line in _still_of_use(lines):
+                self.offset = end
+                event = _event(line)
+                if event is not None:
+                    self._take(event)
 
     def since(self, position: str | None) -> News:
         """Return what a viewer who stands at a position has not seen."""
@@ -118,8 +123,8 @@ class Follower:
             self._samples.append((self.offset, self.state.sample))
         self._ended += [(self.offset, each) for each in self.state.ended[len(before.ended) :]]
 
-    def _new_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield whole lines with the place where each ends; a line without its end waits."""
+    def _new_lines(self) -> Iterator[list[Line]]:
+        """Yield whole lines, many at a time; one without its end waits."""
         try:
             with self.folder.live.open("rb") as file:
                 if file.seek(0, 2) < self.offset:  # written anew
@@ -127,11 +132,8 @@ class Follower:
                 file.seek(self.offset)
                 end = self.offset
                 while lines := file.readlines(_CHUNK):
-                    for line in lines:
-                        if not line.endswith(b"\n"):
-                            return
-                        end += len(line)
-                        yield end, line
+                    whole = [line for line in lines if line.endswith(b"\n")]
+                    yield [(end := end + len(line), line) for line in whole]
         except OSError:  # not there yet
             return
 
@@ -177,6 +179,14 @@ class Chosen:
             return
         if follower.running:
             self._follower = follower
+
+
+def _still_of_use(lines: Sequence[Line]) -> list[Line]:
+    """Leave out phases and samples of trials before the last, which nobody shows any more."""
+    begins = [n for n, (_, line) in enumerate(lines) if _BEGINS in line]
+    last = begins[-1] if begins else 0
+    told = [each for each in lines[:last] if _BEGINS in each[1] or _ENDED in each[1]]
+    return [*told, *lines[last:]]
 
 
 def _event(line: bytes) -> Event | None:

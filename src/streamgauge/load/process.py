@@ -26,7 +26,6 @@ from streamgauge.load.messages import (
 )
 
 _MARKERS_S = 60.0
-_FLUSH_S = 60.0
 _PATIENCE_S = 0.1
 """Nobody waits longer than that for the turn to listen."""
 T = TypeVar("T", Ready, Markers, Sent)
@@ -98,13 +97,15 @@ class Sender:
         self._hear(0)
         return self._sent is not None
 
-    def finish(self, timeout_s: float = _FLUSH_S) -> Sent:
-        """Wait for the end of the load, let the process end and return what came of it."""
-        sent = self._sent or self._await(Sent, timeout_s)
+    def sent(self, timeout_s: float) -> Sent:
+        """Wait for the end of the load and return what came of it."""
+        return self._sent or self._await(Sent, timeout_s)
+
+    def end(self, timeout_s: float) -> None:
+        """Let the process end."""
         self._ask(Command(do="end"))
         if not self._link.ended(timeout_s):
             raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
-        return sent
 
     def failure(self) -> str | None:
         """Tell why the process ended, None while it runs."""

@@ -119,7 +119,10 @@ class Senders:
 
     def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
         """Wait for the end of the load, let the processes end and return what came of it."""
-        sent = [sender.finish(timeout_s) for sender in self._senders]
+        # None ends before all are done: one that has ended looks like one that has died.
+        sent = [sender.sent(timeout_s) for sender in self._senders]
+        for sender in self._senders:
+            sender.end(timeout_s)
         if self._driver is not None and not self._driver.wait(timeout_s):
             raise TrialInvalid(
                 f"the Spark job of the senders did not end: {self._driver.failure()}"

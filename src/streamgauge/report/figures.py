@@ -37,6 +37,7 @@ def charts(run: RunView) -> Html:
         _picker(run),
         tag("p", cut, class_="aside") if run.uncharted else Html(),
         tag("p", _HOW_TO_READ, class_="aside"),
+        tag("p", "This trial left nothing that could be drawn.", class_="none", hidden=True),
         tag("noscript", tag("p", "The charts need JavaScript; text and tables do without.")),
         _section("Rates and lag", "rates"),
         _section("Latency over time", "latency"),

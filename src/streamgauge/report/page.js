@@ -199,6 +199,7 @@
       this.time = new Group((cursor) => { told.textContent = cursor === null ? "" : `at ${cursor.toFixed(this.time.step < 1 ? 1 : 0)} s`; });
       this.nines = new Group(() => {});
       this.round = 0;
+      this.work = Promise.resolve();
       for (const figure of element.querySelectorAll("figure")) {
         const group = figure.dataset.chart ? this.time : this.nines;
         group.listen(figure.querySelector(".chart"));
@@ -219,10 +220,17 @@
       await this.show(chosen.value);
       await this.distribute();
     }
-    async show(number) {
+    // One trial after the other; of those that were chosen meanwhile only the last is drawn.
+    show(number) {
       const round = ++this.round;
+      this.work = this.work.catch(() => {}).then(() => this.redraw(number, round));
+      return this.work;
+    }
+    async redraw(number, round) {
+      if (round !== this.round) return;
       const trial = read(`${this.name}-trial-${number}`);
       this.time.clear(trial.from, trial.to, trial.bin);
+      this.element.querySelector(".none").hidden = Object.keys(trial.charts).length > 0;
       for (const figure of this.element.querySelectorAll("figure[data-chart]")) {
         if (round !== this.round) return;
         await this.draw(figure, trial);

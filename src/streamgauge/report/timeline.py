@@ -39,6 +39,8 @@ class Timeline:
     def __init__(self, file: Path, frame: Frame) -> None:
         self.table: pa.Table = pq.read_table(file)
         self._frame = frame
+        if len(self.table) and "at" not in self.table.column_names:
+            raise KeyError("at")
 
     def columns(self, family: str) -> list[str]:
         """Return what was sampled of a family: `cpu` gives cpu.engine, cpu.broker and so on."""
@@ -47,8 +49,10 @@ class Timeline:
     def ingested(self) -> dict[str, Json]:
         """Return the records per second by which the log grew."""
         at, end = _known(self.table, "at", "log_end")
-        rate = np.diff(end) / np.diff(at)
-        return self._binned(at[1:], {"ingested": rate}, digits=1)
+        passed = np.diff(at)
+        forward = passed > 0
+        rate = np.diff(end)[forward] / passed[forward]
+        return self._binned(at[1:][forward], {"ingested": rate}, digits=1)
 
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""

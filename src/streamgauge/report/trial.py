@@ -86,7 +86,7 @@ class _Reader:
         rates = self._open("sender.parquet", lambda file: sender_rates(file, self.frame))
         if rates is not None:
             self.view.charts["input"] = rates
-        if timeline is not None:
+        if timeline is not None and len(timeline.table):
             self._read_timeline(timeline)
         if latencies is not None and len(latencies.table):
             self._read_latencies(latencies, most_singles)
@@ -167,7 +167,6 @@ def _slope(lag: Series) -> str:
     fitted = lag.fitted
     if fitted.slope is None or fitted.low is None or fitted.high is None:
         return "Too few values for a slope."
-
     slope, low, high = (f"{v:+.2g}" if v else "0" for v in (fitted.slope, fitted.low, fitted.high))
     return (
         f"Fitted slope in the measured span: {slope} {lag.unit}/s (90 % interval {low} to {high})."

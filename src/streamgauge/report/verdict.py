@@ -52,8 +52,8 @@ def warnings(
         told.append("Quick: smallest sizes, too short to measure anything.")
     if record.status in {"running", "interrupted"}:
         told.append(f"The run is {record.status}: shown is what has finished.")
-    finished = {result.spec.number for result in results}
-    open_still = [p.name for p in folder.trial_folders() if int(p.name) not in finished]
+    finished = {folder.trial_folder(result.spec.number) for result in results}
+    open_still = [place.name for place in folder.trial_folders() if place not in finished]
     if open_still:
         told.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
     told += [

@@ -51,6 +51,14 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says
 T = TypeVar("T")
 
+_NO_GROUP_YET = (
+    KafkaError.GROUP_ID_NOT_FOUND,
+    # The broker makes room for groups when it is asked for the first one.
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+
 
 @dataclass(frozen=True)
 class Record:
@@ -119,7 +127,7 @@ class KafkaTransport:
             _gone(future, f"cannot delete topic {topic}", KafkaError.UNKNOWN_TOPIC_OR_PART)
         groups = self._admin.delete_consumer_groups([endpoints.group])
         for group, future in groups.items():
-            _gone(future, f"cannot delete group {group}", KafkaError.GROUP_ID_NOT_FOUND)
+            _gone(future, f"cannot delete group {group}", *_NO_GROUP_YET)
 
     def delete_left(self, prefix: str) -> None:
         """Delete the topics that an earlier try of a run could not delete itself."""
@@ -318,12 +326,12 @@ def _unknown_topic(error: KafkaException) -> bool:
     return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
-def _gone(future: Future[T], what: str, absent: int) -> None:
+def _gone(future: Future[T], what: str, *absent: int) -> None:
     """Wait for a deletion; that there was nothing to delete is fine."""
     try:
         future.result(_REQUEST_S)
     except KafkaException as error:
-        if error.args[0].code() != absent:
+        if error.args[0].code() not in absent:
             raise TrialInvalid(f"{what}: {error.args[0].str()}") from error
     except TimeoutError as error:
         raise TrialInvalid(f"{what}: no answer within {_REQUEST_S:g} s") from error

@@ -158,7 +158,7 @@ class Ingestion(Trial):
 
     def _metrics(self, span: Span) -> dict[str, float]:
         timeline = [row for row in self.outcome.timeline if "log_end" in row]
-        at_s = np.array([row["at"] for row in timeline])
+        at_s = np.array([row["log_end_at"] for row in timeline])
         ends = np.array([row["log_end"] for row in timeline])
         found = {"rate.offered": self.spec.rate * len(self.endpoints.inputs)}
         found |= ingestion.rates(at_s, ends, span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ def _offsets(
     """Return log end and finished work, in records over all input partitions."""
     done = finished()
     row = {"log_end": float(sum(sum(transport.log_end(t)) for t in endpoints.inputs.values()))}
+    row["log_end_at"] = time.time()  # later than the row where the machine is busy
     if done:
         row["finished"] = float(sum(done.values()))
     return row

@@ -66,6 +66,18 @@ def test_a_position_that_makes_no_sense_is_that_of_a_new_viewer(
     assert follower.since(position.replace("{}", folder.name)).whole
 
 
+@pytest.mark.parametrize("cut", [1, 5, 30, 31, 40, 62])
+def test_who_reads_late_knows_the_same_as_who_read_every_line(folder: RunFolder, cut: int) -> None:
+    lines = [*trial(SPEC), *trial(SPEC, number=2)][:cut]
+    every = Follower(folder)
+    for line in lines:
+        write(folder, line)
+        every.refresh()
+    late = refreshed(folder)
+    assert (late.state, late.position) == (every.state, every.position)
+    assert late.since(None) == every.since(None)
+
+
 def test_a_line_without_its_end_waits(folder: RunFolder) -> None:
     write(folder, *list(trial(SPEC))[:8])
     follower = refreshed(folder)

@@ -204,6 +204,15 @@ def test_a_trial_that_broke_off_before_its_load_has_no_charts(make: RunMaker) ->
     assert block(page, "run-0-trial-1") == {"charts": {}, "said": {}}
 
 
+def test_an_empty_timeline_is_no_timeline(make: RunMaker) -> None:
+    folder = make()
+    pq.write_table(pa.table({}), folder.trial_folder(1) / "timeline.parquet")
+    charts = block(page_of(folder), "run-0-trial-1")["charts"]
+    assert isinstance(charts, dict)
+    assert "cpu" not in charts
+    assert "behind" in charts
+
+
 def test_what_was_done_on_purpose_is_marked(make: RunMaker) -> None:
     folder = make()
     begin_ms, _ = folder.trials()[0].measured_ms or (0, 0)
