@@ -108,6 +108,12 @@ _DECLARED = (
     Metric("rate.sent", "1/s", "none", "Records that the sender handed over, per second."),
     Metric("rate.appended", "1/s", "none", "Records that the broker appended, per second."),
     Metric("rate.emitted", "1/s", "none", "Outputs that the engine emitted, per second."),
+    Metric(
+        "rate.catch_up",
+        "1/s",
+        "higher",
+        "Records of a backlog that the engine worked off per second.",
+    ),
     Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
     Metric("disk.<role>", "B/s", "lower", "Bytes the <role> wrote to disk per second, mean."),

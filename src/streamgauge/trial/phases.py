@@ -153,10 +153,13 @@ class Trial:
                 sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
                 self.watch.sender = sender
                 sender.check = self.watch.check
+            if self.spec.preload:
+                self._preload(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                sender.ready(SENDER_LIMIT_S)
+                if not self.spec.preload:
+                    sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query, self.endpoints, self.transport, self._table_answered, job
             )
@@ -165,10 +168,11 @@ class Trial:
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
             stack.callback(drainage.close)
-            with self._phase("consume"):
-                drainage.follow()
-                self._await_consumption(drainage, sender.markers())
-            self._run_load(sender, sampler)
+            if not self.spec.preload:
+                with self._phase("consume"):
+                    drainage.follow()
+                    self._await_consumption(drainage, sender.markers())
+                self._run_load(sender, sampler)
             with self._phase("drain"):
                 drainage.follow()
                 self._drain(drainage, sender.markers())
@@ -229,6 +233,17 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
+    def _preload(self, sender: Sender) -> None:
+        """Send everything before the engine starts; how late is of no matter."""
+        with self._phase("preload"):
+            sender.ready(SENDER_LIMIT_S)
+            sender.begin(int(self.bench.clock.realtime() * 1000))
+            limit_s = self.spec.load_s + SENDER_LIMIT_S
+            try:
+                self.watch.wait_for(lambda: sender.finished, limit_s, "the backlog was not sent")
+            except LimitPassed as error:
+                raise TrialInvalid(str(error)) from None
+
     def _run_load(self, sender: Sender, sampler: Sampler) -> None:
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
@@ -273,7 +288,7 @@ class Trial:
         return sorted(acts, key=lambda act: act.at_s)
 
     def _drain(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
-        limit_s = max(60.0, self.spec.duration_s / 2)
+        limit_s = CONSUME_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
         try:
             self.watch.wait_for(lambda: drainage.drained(markers), limit_s, "not drained")
         except LimitPassed:
