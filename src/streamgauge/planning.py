@@ -19,12 +19,13 @@ from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import parse_postgres
-from streamgauge.spec.contracts import Engine, Experiment, JobSpec, Workload
+from streamgauge.spec.contracts import Engine, Experiment, JobSpec, NeedsTime, Workload
 from streamgauge.spec.run import Origin, RunSpec
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
 
 QUICK = {"duration": "20s", "warmup": "15s"}
+SURVEY = {"duration": "60s", "warmup": "30s"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
     layers: list[dict[str, Asked]] = []
     if "quick" in asked and asked["quick"].value:
         layers.append({name: Asked(text, "quick") for name, text in QUICK.items()})
+    if "survey" in asked and asked["survey"].value:
+        layers.append({name: Asked(text) for name, text in SURVEY.items()})
     if "preset" in asked:
         layers.append(_preset_layer(str(asked["preset"].value)))
     layers.append(dict(asked))
@@ -170,11 +173,36 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
     fields["origins"] = {name: asked.origin for name, asked in merged.items()}
     try:
-        spec = RunSpec(**fields)
+        spec = _long_enough(RunSpec(**fields))
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
     _check(spec)
     return spec
+
+
+def _long_enough(spec: RunSpec) -> RunSpec:
+    """Take the times that the experiment needs, unless others were asked for."""
+    experiment = load_experiment(spec)
+    if spec.quick or spec.survey or not isinstance(experiment, NeedsTime):
+        return spec
+    queries = load_workload(spec.workload).queries
+    needed = [
+        experiment.least_times(trial_job(trial).trigger_s, queries[trial.query].window_ms)
+        for trial in experiment.plan()
+    ]
+    times: dict[str, float] = {}
+    for name, least_s in zip(
+        ("warmup", "duration"), map(max, zip(*needed, strict=True)), strict=True
+    ):
+        asked_s = getattr(spec, f"{name}_s") if name in spec.origins else least_s
+        if asked_s < least_s:
+            raise UsageError(
+                f"{name} {format_duration(asked_s)} is too short:"
+                f" {spec.experiment} needs {format_duration(least_s)} here",
+                "leave it out, or ask for a rough answer by --survey",
+            )
+        times[f"{name}_s"] = asked_s
+    return spec.model_copy(update=times)
 
 
 def _check(spec: RunSpec) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.status import Status
 
-from streamgauge.planning import load_experiment
+from streamgauge.cli.plan import count_trials
 from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, spec: RunSpec, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._trials = len(load_experiment(spec).plan())
+        self._trials = count_trials(spec)
         self._status: Status | None = None
         self._title = ""
         self._phase = ""
@@ -33,7 +33,8 @@ class Progress:
         if "query" in event:
             number, query = event["trial"], event["query"]
             rate = format_rate(_number(event["rate"]))
-            self._title = f"[{number}/{self._trials}] {query} at {rate}"
+            of = f"/{self._trials}" if _number(number) <= self._trials else ""
+            self._title = f"[{number}{of}] {query} at {rate}"
             self._sent = None
         if "note" in event:
             self.note(str(event["note"]))
