@@ -50,6 +50,17 @@ class Engine:
         return self.capacity * (1 - 2 * self.overhead_s / bound_s)
 
 
+CAPACITY = 50_000.0
+KINDS = {
+    "steady": Engine(CAPACITY),
+    "noisy": Engine(CAPACITY, noise=0.3),
+    "pausing": Engine(CAPACITY, pause_s=1.0),
+    "micro-batches": Engine(CAPACITY, overhead_s=0.2, noise=0.1),
+    "triggered": Engine(CAPACITY, overhead_s=0.2, trigger_s=4.0, noise=0.1),
+    "silent": Engine(CAPACITY, noise=0.1, reports=False),
+}
+
+
 Batch = tuple[float, float]
 """When it ended, and up to which record it reached."""
 

@@ -52,7 +52,8 @@ def count_trials(spec: RunSpec) -> int:
 
 
 def _show_outline(spec: RunSpec, stages: Sequence[Stage]) -> None:
-    print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}:")
+    stamp = " (survey: a rough answer)" if spec.survey else ""
+    print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}{stamp}:")
     for stage in stages:
         print_line(f"{stage.trials:4}  {stage.what}")
     total = count_trials(spec)

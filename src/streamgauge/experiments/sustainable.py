@@ -146,7 +146,8 @@ class Sustainable:
 
     def _ends(self, probe: TrialResult | None) -> Ends:
         if len(self._rates) > 1:
-            return Ends(*self._rates)
+            low, high = self._rates
+            return Ends(low, high)
         if self._rates:
             return Ends.around(self._rates[0])
         return Ends.around((probe and _catch_up_rate(probe)) or GUESS)
@@ -200,8 +201,17 @@ class Sustainable:
             "confirmations": self._thoroughness.confirmations,
             "conclusion": _conclusion(found, self._thoroughness.confirmations),
             "catch_up": _catch_up_rate(probe) if probe else None,
+            "latency": self._latency(course, found),
             "trials": [*([_told_probe(probe)] if probe else []), *trials],
         }
+
+    def _latency(self, course: _Course, found: Found | None) -> list[Json]:
+        """Name the trials that tell the latency at the rate that was found and below it."""
+        if found is None or found.rate is None:
+            return []
+        confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
+        trials = zip((1.0, *self._shares), (confirmed[-1], *course.below), strict=False)
+        return [{"share": share, "trial": result.spec.number} for share, result in trials]
 
 
 def _refuse(run: RunSpec, rates: Sequence[float]) -> None:

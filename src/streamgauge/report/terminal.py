@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report import ladder
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -22,8 +23,15 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim
 def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
-    parts: list[RenderableType] = [_headline(record), _table(results)]
-    parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
+    parts: list[RenderableType] = [_headline(record)]
+    if searches := ladder.searches(record.answer):
+        parts += [part for search in searches for part in ladder.render(search)]
+        numbers = {number for search in searches for number in ladder.latency_trials(search)}
+        if shown := [result for result in results if result.spec.number in numbers]:
+            parts.append(_table(shown))
+    else:
+        parts.append(_table(results))
+        parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
@@ -54,6 +62,8 @@ def _headline(record: RunRecord) -> Text:
     )
     if spec.quick:
         line.append(" · quick: not a measurement", style="bold yellow")
+    if spec.survey:
+        line.append(" · survey: a rough answer", style="bold yellow")
     return line
 
 

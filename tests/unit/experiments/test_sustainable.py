@@ -12,7 +12,7 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 from tests import simulated
-from tests.simulated import Engine
+from tests.simulated import KINDS, Engine
 
 Runs = Callable[[TrialSpec], TrialResult]
 
@@ -60,17 +60,12 @@ def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], dict[str, obje
     return history, found, experiment.exit_code(history)  # type: ignore[return-value]
 
 
-ENGINES = {
-    "steady": Engine(50_000.0),
-    "noisy": Engine(50_000.0, noise=0.3),
-    "micro-batches": Engine(50_000.0, overhead_s=0.2, noise=0.1),
-    "silent": Engine(50_000.0, noise=0.1, reports=False),
-}
+SURVEYED = ("steady", "noisy", "micro-batches", "silent")
 
 
-@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("kind", SURVEYED)
 def test_a_survey_finds_the_limit_of_an_engine(kind: str) -> None:
-    engine = ENGINES[kind]
+    engine = KINDS[kind]
     history, found, code = search(asked(), simulate(engine))
     assert found["rate"] == pytest.approx(engine.limit, rel=0.15)
     assert (found["limit"], code) == ("engine", 0)
@@ -82,22 +77,22 @@ def test_a_survey_finds_the_limit_of_an_engine(kind: str) -> None:
 
 
 def test_a_steady_engine_takes_at_most_12_trials_to_the_confirmation() -> None:
-    _, found, _ = search(asked(duration_s=180.0, warmup_s=60.0), simulate(ENGINES["steady"]))
+    _, found, _ = search(asked(duration_s=180.0, warmup_s=60.0), simulate(KINDS["steady"]))
     roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
     assert len(roles) - roles.count("latency") <= 12
     assert roles.count("confirm") == 3
 
 
 def test_a_probe_that_is_wrong_costs_trials_and_not_the_answer() -> None:
-    _, found, _ = search(asked(), simulate(ENGINES["steady"], catch_up=7.0))
+    _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=7.0))
     assert found["rate"] == pytest.approx(50_000, rel=0.1)
-    _, found, _ = search(asked(), simulate(ENGINES["steady"], catch_up=0.1))
+    _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=0.1))
     assert found["rate"] == pytest.approx(50_000, rel=0.1)
 
 
 def test_a_probe_that_fails_leaves_a_guess() -> None:
     def run(spec: TrialSpec) -> TrialResult:
-        result = simulate(ENGINES["steady"])(spec)
+        result = simulate(KINDS["steady"])(spec)
         if not spec.preload:
             return result
         return result.model_copy(update={"status": "failed", "cause": "it died", "metrics": {}})
@@ -109,7 +104,7 @@ def test_a_probe_that_fails_leaves_a_guess() -> None:
 
 
 def test_the_driver_as_the_limit_ends_with_4() -> None:
-    _, found, code = search(asked(), simulate(ENGINES["steady"], driver=20_000))
+    _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
     assert found["limit"] == "driver"
     assert found["rate"] == pytest.approx(20_000, rel=0.06)
     assert "the driver was the limit" in str(found["conclusion"])
@@ -120,7 +115,7 @@ def test_wrong_answers_at_every_rate_end_with_1() -> None:
     wrong = Verdict(holds=False, reason="of 10 expected and 9 outputs: 1 missing")
 
     def run(spec: TrialSpec) -> TrialResult:
-        return simulate(ENGINES["steady"])(spec).model_copy(update={"correct": wrong})
+        return simulate(KINDS["steady"])(spec).model_copy(update={"correct": wrong})
 
     _, found, code = search(asked(), run)
     assert (found["rate"], code) == (None, 1)
@@ -129,7 +124,7 @@ def test_wrong_answers_at_every_rate_end_with_1() -> None:
 
 def test_an_engine_that_dies_above_some_rate_is_rated_below_it() -> None:
     def run(spec: TrialSpec) -> TrialResult:
-        result = simulate(ENGINES["steady"])(spec)
+        result = simulate(KINDS["steady"])(spec)
         if spec.preload or spec.rate < 30_000:
             return result
         dead = {"status": "failed", "cause": "the engine died: out of memory", "pace": None}
@@ -145,7 +140,7 @@ def test_a_trial_that_could_not_be_told_is_repeated_for_twice_as_long() -> None:
     experiment = Sustainable(asked(1000.0, 2000.0))
     first = experiment.next_trial(history)
     assert first is not None
-    result = simulate(ENGINES["steady"])(first)
+    result = simulate(KINDS["steady"])(first)
     assert result.pace is not None
     growth = result.pace.behind_growth.model_copy(update={"decision": "undecided"})
     untold = result.pace.model_copy(update={"behind_growth": growth})
@@ -155,16 +150,16 @@ def test_a_trial_that_could_not_be_told_is_repeated_for_twice_as_long() -> None:
 
 
 def test_one_rate_is_a_guess_and_two_are_limits() -> None:
-    history, found, _ = search(asked(40_000.0), simulate(ENGINES["steady"]))
+    history, found, _ = search(asked(40_000.0), simulate(KINDS["steady"]))
     assert not any(result.spec.preload for result in history)
     assert [result.spec.rate for result in history[:2]] == [20_000, 44_000]
-    history, found, code = search(asked(1000.0, 2000.0), simulate(ENGINES["steady"]))
+    history, found, code = search(asked(1000.0, 2000.0), simulate(KINDS["steady"]))
     assert (found["rate"], found["limit"], code) == (2000.0, "search", 0)
 
 
 def test_several_queries_are_searched_one_after_the_other() -> None:
     spec = asked(1000.0, 2000.0, queries=("q3", "identity"))
-    history, _, code = search(spec, simulate(ENGINES["steady"]))
+    history, _, code = search(spec, simulate(KINDS["steady"]))
     queries = [result.spec.query for result in history]
     assert queries == sorted(queries, reverse=True)
     assert queries.count("identity") == queries.count("q3")
@@ -234,7 +229,7 @@ def test_a_run_folder_keeps_the_search(tmp_path) -> None:
     first = Sustainable(folder.record().spec).next_trial(folder.trials())
     assert first is not None
     folder.trial_folder(1).mkdir()
-    folder.write_trial(simulate(ENGINES["steady"])(first))
+    folder.write_trial(simulate(KINDS["steady"])(first))
     second = Sustainable(folder.record().spec).next_trial(folder.trials())
     assert second is not None
     assert (second.number, second.rate) == (2, 2000.0)

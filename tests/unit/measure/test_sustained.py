@@ -6,17 +6,7 @@ import pytest
 from streamgauge.measure.sustained import Looks, Outputs, decide, pace
 from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import Growth, TrialResult, TrialSpec, Verdict
-from tests.simulated import Engine, run
-
-CAPACITY = 50_000.0
-KINDS = {
-    "steady": Engine(CAPACITY),
-    "noisy": Engine(CAPACITY, noise=0.3),
-    "pausing": Engine(CAPACITY, pause_s=1.0),
-    "micro-batches": Engine(CAPACITY, overhead_s=0.2, noise=0.1),
-    "triggered": Engine(CAPACITY, overhead_s=0.2, trigger_s=4.0, noise=0.1),
-    "silent": Engine(CAPACITY, noise=0.1, reports=False),
-}
+from tests.simulated import CAPACITY, KINDS, Engine, run
 
 
 def spec(rate: float, **changes: object) -> TrialSpec:
