@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ class Engine:
 
     capacity: float
     """Records per second that it can work off in the long run, pauses included."""
-    overhead_s: float = 0.02
+    overhead_s: float = 0.05
     """What each batch costs beside its records."""
     trigger_s: float | None = None
     noise: float = 0.0
@@ -68,17 +69,18 @@ Batch = tuple[float, float]
 
 def batches(engine: Engine, rate: float, load_s: float, seed: int) -> Iterator[Batch]:
     """Work off a load of constant rate, and what is left of it afterwards."""
-    random = np.random.default_rng(seed)
+    random = Random(seed)
     now_s, done, trigger_s = 0.0, 0.0, 0.0
     while done < rate * load_s and now_s < load_s + DRAIN_LIMIT_S:
         now_s = max(now_s, trigger_s)
         trigger_s = _next_trigger(engine, now_s)
         reached = rate * min(now_s, load_s)
-        # A mean of 1 / speed that is 1 / capacity.
-        spread = math.exp(random.normal(0, engine.noise) + engine.noise**2 / 2)
-        speed = engine.capacity * spread * (1 - engine.leak * now_s / 60)
+        speed = engine.capacity * (1 - engine.leak * now_s / 60)
+        if engine.noise:  # with a mean of 1 / speed that stays as it was
+            speed *= math.exp(random.gauss(0, engine.noise) + engine.noise**2 / 2)
         took_s = engine.overhead_s + (reached - done) / speed / (1 + engine.pause_s / PAUSE_EVERY_S)
-        took_s += engine.pause_s * random.poisson(took_s / PAUSE_EVERY_S)
+        if engine.pause_s and random.random() < took_s / PAUSE_EVERY_S:
+            took_s += engine.pause_s
         now_s, done = now_s + took_s, reached
         yield now_s, done
 
