@@ -60,7 +60,7 @@ KINDS = {
     "triggered": Engine(CAPACITY, overhead_s=0.2, trigger_s=4.0, noise=0.1),
     "silent": Engine(CAPACITY, noise=0.1, reports=False),
 }
-LEAKING = Engine(CAPACITY, leak=0.025)
+LEAKING = Engine(CAPACITY, overhead_s=0.02, leak=0.025)
 """At 95 % of its capacity it lasts for two minutes."""
 
 Batch = tuple[float, float]

@@ -22,7 +22,7 @@ SPEC = RunSpec(
     survey=True,
     origins={"rates": "option"},
 )
-ENGINE = simulated.Engine(2000.0)
+ENGINE = simulated.Engine(2000.0, overhead_s=0.02)
 
 
 @pytest.fixture
