@@ -77,8 +77,9 @@ def _warnings(outcome: Outcome) -> list[str]:
         found.append(f"{lost:,} records never reached the broker; the answers do without them")
     if outcome.validation is not None and (swaps := outcome.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
-    interval_s, quick = outcome.job.checkpoint_s, outcome.spec.quick
-    if interval_s and outcome.validation and not quick and not outcome.checkpoints_ms:
+    interval_s, spec = outcome.job.checkpoint_s, outcome.spec
+    measured = outcome.validation is not None and not (spec.quick or spec.preload)
+    if interval_s and measured and not outcome.checkpoints_ms:
         found.append(
             f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
             " the latencies are without its gap"
