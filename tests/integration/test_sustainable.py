@@ -18,12 +18,13 @@ SHORT = ["-x", "sustainable", "--quick", "--warmup", "1s", "--duration", "3s", "
 
 
 def search(environment: dict[str, str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Return exit code and answer of a search, with the status of the run."""
     command = [*COMMAND, "run", "espbench/q3", *SHORT, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.stdout, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
     (found,) = told["answer"]["searches"]
-    return done.returncode, found
+    return done.returncode, {**found, "status": told["status"]}
 
 
 def test_a_search_from_the_probe_to_the_answer(environment: dict[str, str]) -> None:
@@ -45,14 +46,14 @@ def test_a_rate_that_holds_at_the_upper_limit(environment: dict[str, str]) -> No
 
 def test_an_engine_that_dies_sustains_nothing(environment: dict[str, str]) -> None:
     code, found = search(environment, "-e", "reference", "-E", "fault=die", "--rate", "1k/s,2k/s")
-    assert (code, found["rate"]) == (1, None)
+    assert (code, found["rate"], found["status"]) == (1, None, "done")
     assert "the engine died" in found["trials"][0]["reason"]
 
 
 def test_the_driver_as_the_limit(environment: dict[str, str]) -> None:
     rates = ("--rate", "200/s,20M/s", "-P", "ring=10000")
     code, found = search(environment, "-e", "noop", *rates)
-    assert (code, found["limit"]) == (4, "driver")
+    assert (code, found["limit"], found["status"]) == (4, "driver", "invalid")
     assert found["rate"] >= 200
 
 
