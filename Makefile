@@ -1,6 +1,6 @@
 # Every target works from a fresh clone; paths are relative, so the folder may be called anything.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean lock lock-jars lint
+.PHONY: help setup demo test check bench picture clean lock lock-jars lint
 
 PY := .venv/bin/python
 export PYTHON
@@ -24,11 +24,15 @@ lint: setup
 check: lint ## Lint, types, layers and unit tests: seconds
 	@$(PY) -m pytest tests/unit
 
-test: lint ## Everything: check, and the tests with the real services
+test: lint ## Everything: check, and the tests with the real services and a browser
+	@scripts/browser
 	@$(PY) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)
+
+picture: setup ## Draw docs/picture.svg from a real run: make picture RUN=@0
+	@$(PY) -m streamgauge.report.picture $(or $(RUN),@0) docs/picture.svg
 
 clean: ## Remove .venv, .tools and caches (runs/ stays)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -5,12 +5,11 @@ A run per rate, five minutes a query, as a user would make it; its folder stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 
 RUNS = Path(__file__).parents[1] / "runs"
@@ -31,26 +30,26 @@ VALIDATION_S = {"q1": 60, "q2": 240, "q3": 60, "q4": 60, "q5": 60, "identity": 6
 @benchmark("espbench-10k", slow=True, makes_runs=True)
 def ten_thousand() -> Iterator[Measurement]:
     """All queries at 10,000 records a second and stream, five minutes each."""
-    folder = streamgauge.run(TARGET, runs=RUNS, rates=["10k/s"], duration="5m")
-    yield from measurements(folder)
+    run = streamgauge.run(TARGET, runs=RUNS, rates=["10k/s"], duration="5m")
+    yield from measurements(run.results)
 
 
 @benchmark("espbench-1k", slow=True, makes_runs=True)
 def one_thousand() -> Iterator[Measurement]:
     """All queries at 1,000 records a second and stream, five minutes each."""
-    folder = streamgauge.run(TARGET, runs=RUNS, rates=["1k/s"], duration="5m")
-    yield from (each for result in folder.trials() for each in _verdicts(result))
+    run = streamgauge.run(TARGET, runs=RUNS, rates=["1k/s"], duration="5m")
+    yield from (each for result in run.results for each in _verdicts(result))
 
 
 @benchmark("espbench-latest", slow=True)
 def latest() -> Iterator[Measurement]:
     """The same figures, of the latest run that is there already."""
-    yield from measurements(streamgauge.open("@0", runs=RUNS))
+    yield from measurements(streamgauge.open("@0", runs=RUNS).results)
 
 
-def measurements(folder: RunFolder) -> Iterator[Measurement]:
+def measurements(results: Sequence[TrialResult]) -> Iterator[Measurement]:
     """Compare a run at 10k/s with its targets."""
-    for result in folder.trials():
+    for result in results:
         query = result.spec.query
         yield from _verdicts(result)
         for name, limit_s in LATENCIES[query].items():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tests.simulated import CAPACITY, KINDS, LEAKING, Engine, run
+from tests.simulated import CAPACITY, KINDS, LEAKING, Engine
+from tests.simulated import run as simulate
 
 import streamgauge
 from benchmarks.registry import Measurement, at_most, benchmark
 from streamgauge.measure.sustained import Outcome, decide
-from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialSpec
 
 RUNS = Path(__file__).parents[1] / "runs"
@@ -49,16 +49,16 @@ def agreement() -> Iterator[Measurement]:
     """Three surveys of the same query on Spark, and how far their answers are apart."""
     rates = []
     for number in range(1, SURVEYS + 1):
-        folder = streamgauge.run(TARGET, runs=RUNS, experiment="sustainable", survey=True)
-        rates.append(_rate(folder))
+        run = streamgauge.run(TARGET, runs=RUNS, experiment="sustainable", survey=True)
+        rates.append(_rate(run.record.answer))
         yield Measurement(f"sustainable.survey.{number}", rates[-1], "1/s", None, None)
     apart = 100 * (max(rates) / min(rates) - 1) if min(rates) else float("inf")
     yield at_most("sustainable.surveys_apart", apart, "%", 15)
 
 
-def _rate(folder: RunFolder) -> float:
+def _rate(answer: Mapping[str, object]) -> float:
     """Return the rate that a search has found; 0 when it has found none."""
-    searches = folder.record().answer["searches"]
+    searches = answer["searches"]
     assert isinstance(searches, list)
     (search,) = searches
     assert isinstance(search, dict)
@@ -89,7 +89,7 @@ def _verdict(engine: Engine, rate: float, length: str, seed: int) -> Outcome:
             duration_s=duration_s,
             warmup_s=warmup_s,
         )
-        found = decide(run(spec, engine, seed=seed)).outcome
+        found = decide(simulate(spec, engine, seed=seed)).outcome
         if found != "inconclusive":
             return found
     return "fail"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streamgauge.api import open, run
+    from streamgauge.api import compare, open, run
 
     __version__: str
 
-__all__ = ["__version__", "open", "run"]
+__all__ = ["__version__", "compare", "open", "run"]
 
 
 def __getattr__(name: str) -> object:
     # Only who asks pays: the API loads much, and reading the version takes 50 ms.
-    if name in ("open", "run"):
+    if name in ("compare", "open", "run"):
         from streamgauge import api
 
         return getattr(api, name)

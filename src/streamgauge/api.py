@@ -1,20 +1,120 @@
-"""The Python API: run a workload, open what a run left."""
+"""The Python API: run a workload, open what a run left, compare runs."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamgauge import runner
+from streamgauge.errors import unknown_name
+from streamgauge.measure.comparison import Comparison, Pair
+from streamgauge.measure.comparison import compare as compare_sides
 from streamgauge.planning import Asked, plan_run
-from streamgauge.results.folder import RunFolder, find
+from streamgauge.report.html import write_report
+from streamgauge.results import tables
+from streamgauge.results.folder import RunFolder, RunRecord, find
+from streamgauge.results.history import side
 from streamgauge.services import choose
+from streamgauge.spec.trial import TrialResult
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
 
 RUNS = Path("runs")
 
 
-def run(target: str, *, runs: Path = RUNS, **options: Any) -> RunFolder:
-    """Run a workload and return its folder.
+class Run:
+    """What a run left, as Arrow tables and charts; `.to_pandas()` makes a table a data frame."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {self.record.status}, {len(self.results)} trials>"
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self.record.id
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.folder.path
+
+    @property
+    def record(self) -> RunRecord:
+        """What was asked for, the machine, status and answer: run.json."""
+        return self.folder.record()
+
+    @property
+    def results(self) -> list[TrialResult]:
+        """All that is known of each finished trial: every trial.json."""
+        return self.folder.trials()
+
+    @property
+    def trials(self) -> pa.Table:
+        """A row per finished trial: what was asked for, verdicts, counts, all metrics."""
+        return tables.trials(self.folder)
+
+    @cached_property
+    def latencies(self) -> pa.Table:
+        """A row per output: times in epoch milliseconds, latencies in seconds."""
+        return tables.latencies(self.folder)
+
+    @property
+    def timeline(self) -> pa.Table:
+        """A row per second and trial: CPU, memory and disk by role, load, progress."""
+        return tables.timeline(self.folder)
+
+    def chart(self, what: str = "latency") -> alt.TopLevelMixin:
+        """Draw a chart for a notebook: `latency`, percentiles with a line per trial."""
+        from streamgauge.report.run_charts import CHARTS
+
+        if what not in CHARTS:
+            raise unknown_name("chart", what, CHARTS)
+        return CHARTS[what](self.folder)
+
+
+class RunComparison:
+    """One run against another; a notebook shows it as a table."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    def __repr__(self) -> str:
+        return f"<RunComparison of {self.comparison.other} with {self.comparison.base}>"
+
+    def _repr_markdown_(self) -> str:
+        from streamgauge.report.compare_markdown import markdown
+
+        return markdown([self.comparison])
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Each query at each rate: why it is not comparable, what was changed, all metrics."""
+        return self.comparison.pairs
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per query, rate and metric: both medians, ratio, interval, verdict."""
+        import pyarrow as pa
+
+        from streamgauge.report.compare_json import flat_rows
+
+        return pa.Table.from_pylist(flat_rows(self.comparison))
+
+    def chart(self) -> alt.TopLevelMixin | None:
+        """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
+        from streamgauge.report.compare_charts import forest
+
+        return forest(self.comparison)
+
+
+def run(target: str, *, runs: Path = RUNS, **options: Any) -> Run:
+    """Run a workload, write its report and return what it left.
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`.
@@ -24,9 +124,17 @@ def run(target: str, *, runs: Path = RUNS, **options: Any) -> RunFolder:
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
     command = ["python", "-c", f"streamgauge.run({target!r}, …)"]
-    return runner.start(spec, runs, command, lambda _: None, choose(spec))
+    folder = runner.start(spec, runs, command, lambda _: None, choose(spec))
+    write_report(folder)
+    return Run(folder)
 
 
-def open(name: str, *, runs: Path = RUNS) -> RunFolder:
+def open(name: str, *, runs: Path = RUNS) -> Run:
     """Open a run by path, id prefix, tag or age (`@0` is the latest)."""
-    return find(runs, name)
+    return Run(find(runs, name))
+
+
+def compare(base: Run | str, other: Run | str, *, runs: Path = RUNS) -> RunComparison:
+    """Compare a run with a base: ratios with intervals, and verdicts in words."""
+    folders = [each.folder if isinstance(each, Run) else find(runs, each) for each in (base, other)]
+    return RunComparison(compare_sides(*(side(folder) for folder in folders)))

@@ -68,8 +68,9 @@ _DECLARED = (
         "event_latency.<statistic>",
         "s",
         "lower",
-        "The <statistic> of the time from the greatest intended time of an output's contributing"
-        " inputs to the append of the output.",
+        "The <statistic> of the time from the event time of an output, the greatest of its"
+        " contributing inputs, to the append of the output; intended time, unless the workload"
+        " has its own.",
     ),
     Metric(
         "processing_latency.<statistic>",
@@ -113,6 +114,41 @@ _DECLARED = (
         "1/s",
         "higher",
         "Records of a backlog that the engine worked off per second.",
+    ),
+    Metric(
+        "rate_per_second.<statistic>",
+        "1/s",
+        "none",
+        "The <statistic> of the records that the broker appended in each second.",
+    ),
+    Metric(
+        "rate_per_minute.<statistic>",
+        "1/s",
+        "none",
+        "The <statistic> of the records per second that the broker appended in each minute, told"
+        " every second.",
+    ),
+    Metric(
+        "request.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the mean time, of each second, from a sender's produce request to the"
+        " broker's answer.",
+    ),
+    Metric("broker.messages", "1/s", "none", "Messages that came in, as the broker counts them."),
+    Metric("broker.bytes", "B/s", "none", "Bytes that came in, as the broker counts them."),
+    Metric("bytes.appended", "B/s", "none", "Bytes of record values appended per second."),
+    Metric(
+        "append_run.<statistic>",
+        "records",
+        "lower",
+        "The <statistic> of the number of consecutive records with the same append time.",
+    ),
+    Metric(
+        "append_step.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from one append time to the next.",
     ),
     Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +18,21 @@ from pydantic import ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.load import arrivals
+from streamgauge.load.settings import check_load
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.addresses import parse_postgres
-from streamgauge.spec.contracts import Engine, Experiment, JobSpec, NeedsTime, Workload
+from streamgauge.spec.contracts import (
+    Engine,
+    Experiment,
+    JobSpec,
+    NeedsTime,
+    Query,
+    ShapesQueries,
+    Workload,
+)
 from streamgauge.spec.run import Origin, RunSpec
-from streamgauge.spec.trial import LoadSpec, TrialSpec
+from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
 from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
 
 QUICK = {"duration": "20s", "warmup": "15s"}
@@ -58,7 +69,7 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
         )
-    return _run_spec(merged)
+    return _run_spec(_on_spark(_rate_or_shape(merged)))
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
@@ -73,6 +84,15 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         cores=spec.cores,
     )
     return load_engine(spec.engine).resolve(job)
+
+
+def trial_query(spec: TrialSpec) -> Query:
+    """Return the trial's query as its parameters make it."""
+    workload = load_workload(spec.workload)
+    query = workload.queries[spec.query]
+    if isinstance(workload, ShapesQueries):
+        return workload.shaped(query, cast(Any, spec.parameters))
+    return query
 
 
 def load_experiment(spec: RunSpec) -> Experiment:
@@ -137,17 +157,49 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     for layer in layers:
         for name, asked in layer.items():
             value = asked.value
-            if name in {"parameters", "engine_options", "load", "tags"} and name in merged:
+            if name in {"parameters", "engine_options", "tags"} and name in merged:
                 value = {**merged[name].value, **value}
+            if name == "load":
+                before = _as_list(merged[name].value) if name in merged else [{}]
+                value = [{**base, **more} for base in before for more in _as_list(value)]
             merged[name] = Asked(value, asked.origin)
     return merged
 
 
+def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
+    """Let a load be told by its rate or by its shape: what was typed wins over a preset."""
+    rates, shape = merged.get("rates"), merged.get("schedule")
+    if rates is None or shape is None:
+        return dict(merged)
+    if (rates.origin == "preset") == (shape.origin == "preset"):
+        raise UsageError("--rate and --load both tell how much is sent", "Leave one of them out.")
+    loser = "rates" if rates.origin == "preset" else "schedule"
+    return {name: asked for name, asked in merged.items() if name != loser}
+
+
+def _on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
+    """Let the tasks of a Spark cluster send, where that was asked for."""
+    rest = {name: asked for name, asked in merged.items() if name not in _SENDERS}
+    kind, master = (merged[name].value if name in merged else None for name in _SENDERS)
+    if kind not in (None, "processes", "spark"):
+        raise unknown_name("kind of senders", str(kind), ("processes", "spark"))
+    if (kind == "spark") != (master is not None):
+        raise UsageError(
+            "--senders spark and --spark-master belong together",
+            "Write --senders spark --spark-master spark://HOST:PORT.",
+        )
+    if master is not None:
+        loads = [{**load, "spark": str(master)} for load in rest.get("load", Asked([{}])).value]
+        rest["load"] = Asked(loads, merged["spark_master"].origin)
+    return rest
+
+
+_SENDERS = ("senders", "spark_master")
 _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
     "duration": ("duration_s", lambda value: parse_duration(str(value))),
     "warmup": ("warmup_s", lambda value: parse_duration(str(value))),
-    "load": ("load", lambda value: _load_spec(value)),
+    "schedule": ("schedule", lambda value: arrivals.settle(str(value))),
 }
 
 
@@ -168,12 +220,16 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
         from_env = merged["postgres"].origin == "environment"
         endpoint = parse_postgres(str(address), from_env=from_env)
         fields |= {"postgres": endpoint.address, "postgres_user": endpoint.user}
+    fields |= _without_engine(fields, workload)
+    fields |= _ways_to_send(fields)
     fields["queries"] = _queries(workload, fields.get("queries"))
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
     fields["origins"] = {name: asked.origin for name, asked in merged.items()}
+    if fields.get("schedule") and fields["origins"].get("duration", "quick") == "quick":
+        fields |= _shape_length(fields["schedule"])
     try:
-        spec = _long_enough(RunSpec(**fields))
+        spec = _long_enough(_with_mean_rate(RunSpec(**fields)))
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
     _check(spec)
@@ -185,9 +241,8 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     experiment = load_experiment(spec)
     if spec.quick or spec.survey or not isinstance(experiment, NeedsTime):
         return spec
-    queries = load_workload(spec.workload).queries
     needed = [
-        experiment.least_times(trial_job(trial).trigger_s, queries[trial.query].window_ms)
+        experiment.least_times(trial_job(trial).trigger_s, trial_query(trial).window_ms)
         for trial in experiment.plan()
     ]
     times: dict[str, float] = {}
@@ -205,6 +260,73 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     return spec.model_copy(update=times)
 
 
+def _without_engine(fields: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
+    """Settle engine and query of an experiment that looks at the broker alone."""
+    name = fields.get("experiment", RunSpec.model_fields["experiment"].default)
+    engine = getattr(registry.load("experiments", str(name)), "engine", None)
+    given = fields.get("engine")
+    if engine is None:
+        if given == NO_ENGINE:
+            raise UsageError(f"experiment {name} needs an engine", "Choose one with --engine.")
+        return {}
+    if given not in (None, engine):
+        raise UsageError(f"experiment {name} has no engine", "Leave --engine out.")
+    return {"engine": engine, "queries": (fields.get("queries") or workload.default_queries)[:1]}
+
+
+def _ways_to_send(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every combination of the load's settings and partitions that were given."""
+    loads = [load for given in fields.get("load", [{}]) for load in _load_specs(given)]
+    partitions = [_whole("partitions", text) for text in _values(fields.get("partitions", 1))]
+    variants = tuple({"load": load, "partitions": count} for count in partitions for load in loads)
+    first = {"load": loads[0], "partitions": partitions[0]}
+    if len(variants) > 1 and fields.get("engine") != NO_ENGINE:
+        raise UsageError(
+            "several values of a setting of the load make no trial",
+            "Give one value, or try all with --experiment broker.",
+        )
+    return {**first, "variants": variants if len(variants) > 1 else ()}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _values(value: Any) -> list[Any]:
+    """Return the values of a setting: a list, or a text with commas."""
+    return value.split(",") if isinstance(value, str) else _as_list(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise UsageError(f"{name}: {value!r} is no whole number") from None
+
+
+def _load_specs(given: Mapping[str, Any]) -> list[LoadSpec]:
+    """Return every combination of the values given for a load."""
+    axes = [_values(value) for value in given.values()]
+    return [_load_spec(dict(zip(given, values, strict=True))) for values in product(*axes)]
+
+
+def _shape_length(schedule: str) -> dict[str, float]:
+    """Measure for as long as the load's shape lasts, unless a duration was asked for."""
+    length_ms = arrivals.parse_shape(schedule).length_ms
+    return {} if length_ms is None else {"duration_s": length_ms / 1000}
+
+
+def _with_mean_rate(spec: RunSpec) -> RunSpec:
+    """Take the rate from the load's shape, where it has one."""
+    if spec.schedule is None:
+        return spec
+    trial, *_ = load_experiment(spec).plan()
+    (mean,) = arrivals.profile(trial)
+    if not mean:
+        raise UsageError(f"the load {spec.schedule!r} sends nothing in the measured time")
+    return spec.model_copy(update={"rates": (mean,)})
+
+
 def _check(spec: RunSpec) -> None:
     """Refuse what cannot work, by asking those who will have to do it."""
     cores = len(os.sched_getaffinity(0))
@@ -215,6 +337,7 @@ def _check(spec: RunSpec) -> None:
     registry.load("transports", spec.transport)
     load_workload(spec.workload).check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
+        check_load(trial.load)
         trial_job(trial)
 
 
@@ -260,14 +383,19 @@ def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
         load = LoadSpec(**fields)
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
-    usual = LoadSpec()
-    if load.min_sent < usual.min_sent or load.max_lateness_s > usual.max_lateness_s:
-        raise UsageError(
-            "the limits of a valid trial can be made stricter, not looser:"
-            f" min_sent at least {usual.min_sent:g},"
-            f" max_lateness at most {format_duration(usual.max_lateness_s)}"
-        )
+    _refuse_laxer(load)
     return load
+
+
+def _refuse_laxer(load: LoadSpec) -> None:
+    """Let nobody call a trial valid that the defaults call invalid."""
+    default = LoadSpec()
+    if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
+        raise UsageError(
+            "the limits of a valid trial can only be made stricter",
+            f"Choose -L min_sent from {default.min_sent:g} to 1 and -L max_lateness up to"
+            f" {format_duration(default.max_lateness_s)}.",
+        )
 
 
 def _explain(error: ValidationError) -> str:

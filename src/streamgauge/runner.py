@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge import machine, registry
 from streamgauge.errors import NotReady, Unmeasured
+from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.results import ceiling as ceilings
+from streamgauge.results import events
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Concludes, Experiment, Fetches
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
-from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.transports.kafka import FORGET_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
+from streamgauge.trial.ingestion import run_ingestion
 from streamgauge.trial.phases import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
@@ -48,7 +52,11 @@ def start(
     prepare_engine(spec.engine, listen)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
-        folder = RunFolder.create(runs, spec, list(command), machine.describe())
+        facts = machine.describe()
+        ceiling = ceilings.known(facts, spec)
+        known = {} if ceiling is None else {"ceiling": ceiling}
+        version = load_workload(spec.workload).version
+        folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
         _go_on(folder, listen, services, clock)
     return folder
 
@@ -104,10 +112,8 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    workload = load_workload(spec.workload)
-    streams = max(len(workload.queries[name].streams) for name in spec.queries)
-    load_s = spec.warmup_s + spec.duration_s
-    needed = int(2 * streams * max(spec.rates) * load_s * RECORD_BYTES) + machine.NEEDED_DISK
+    largest = max(_topic_bytes(trial) for trial in load_experiment(spec).plan())
+    needed = largest + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -116,6 +122,14 @@ def check_room(spec: RunSpec, runs: Path) -> None:
                 f"{place} has {format_size(free)} free; a trial may need {format_size(needed)}",
                 "make room, shorten the trial or lower the rate",
             )
+
+
+def _topic_bytes(trial: TrialSpec) -> int:
+    """Tell how much a trial may write: nobody reads the old records of one without an engine."""
+    streams = len(load_workload(trial.workload).queries[trial.query].streams)
+    written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
+    kept = 8 * streams * trial.partitions * FORGET_BYTES
+    return min(written, kept) if trial.engine == NO_ENGINE else written
 
 
 def _go_on(
@@ -140,12 +154,13 @@ def _go_on(
                 if resumed:
                     _delete_left(trial, bench)
                     resumed = False
-                announce({"trial": trial.number, "query": trial.query, "rate": trial.rate})
+                announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                result = run_trial(trial, bench, path, announce)
+                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
+                result = run(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
-                announce({"trial": trial.number, "status": result.status})
+                announce(events.ended(result, record.spec.objectives))
         status = _status(folder.trials(), experiment)
     except OSError as error:
         raise NotReady(
@@ -168,6 +183,8 @@ def _conclude(
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
+    if isinstance(ceiling := answer.get("ceiling"), float):
+        ceilings.remember(record.machine, record.spec, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

@@ -24,6 +24,14 @@ CASES = [
     ("spark", "q1", 1),  # windows close otherwise than with several partitions
     ("spark", "q2", 1),
 ]
+ROVIO_CASES = [
+    (engine, query, partitions)
+    for engine in ENGINES
+    for query in ("aggregation", "join")
+    for partitions in (1, 2)
+]
+SHORT_WINDOWS = {"window": "1s,500ms", "packs": 50, "selectivity": 0.3}
+DISORDER = {"allowed_delay": "400ms", "disorder": 0.3, "late": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +52,39 @@ def test_every_answer_is_right(
     assert result.valid.holds is True, result.valid.reason
     assert result.correct.holds is True, result.correct.reason
     assert result.counts.expected >= 2
+
+
+@pytest.mark.parametrize(("engine", "query", "partitions"), ROVIO_CASES)
+def test_every_window_is_right(
+    bench: Bench, tmp_path: Path, engine: str, query: str, partitions: int
+) -> None:
+    result = _run_rovio(bench, tmp_path, query, engine=engine, partitions=partitions)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.expected >= 100
+    stamped = "processing_latency.min" in result.metrics
+    assert stamped == (engine == "spark"), "the reference engine does not say when it took them in"
+    assert "event_latency.p50" in result.metrics
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("query", ["aggregation", "join"])
+@pytest.mark.parametrize("window", ["1s,1s", "2s,250ms"])
+def test_delayed_records_are_in_their_windows(
+    bench: Bench, tmp_path: Path, engine: str, query: str, window: str
+) -> None:
+    parameters = {**DISORDER, "window": window}
+    result = _run_rovio(bench, tmp_path, query, engine=engine, parameters=parameters)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.expected >= 100
+    assert [warning for warning in result.warnings if "came too late" in warning]
+
+
+def _run_rovio(bench: Bench, tmp_path: Path, query: str, **changes: Any) -> TrialResult:
+    parameters = {**SHORT_WINDOWS, **changes.pop("parameters", {})}
+    spec = make_spec(query, workload_name="rovio", rate=1000.0, parameters=parameters, **changes)
+    return run_trial(spec, bench, tmp_path / "001", lambda _: None)
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "noop"])

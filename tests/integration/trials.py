@@ -31,12 +31,12 @@ def make_bench(services: dict[str, RunningService[Any]], folder: Path) -> Iterat
         )
 
 
-def make_spec(query: str, **changes: Any) -> TrialSpec:
-    workload = load_workload("espbench")
+def make_spec(query: str, *, workload_name: str = "espbench", **changes: Any) -> TrialSpec:
+    workload = load_workload(workload_name)
     parameters = {**workload.quick, **changes.pop("parameters", {})}
     fields: dict[str, Any] = {
         "number": 1,
-        "workload": "espbench",
+        "workload": workload_name,
         "query": query,
         "parameters": workload.parameters(**parameters).model_dump(mode="json"),
         "engine": "reference",

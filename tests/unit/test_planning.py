@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.planning import Asked, plan_run, preset_names, trial_job
+from streamgauge.planning import Asked, load_experiment, plan_run, preset_names, trial_job
 from streamgauge.spec.run import RunSpec
 
 
@@ -45,7 +45,7 @@ def test_a_preset_is_complete_and_an_option_wins_over_it() -> None:
 
 def test_every_preset_can_be_planned() -> None:
     for name in preset_names():
-        assert plan(None, preset=name).preset == name
+        assert plan_run(None, {"preset": Asked(name)}).preset == name
 
 
 def test_a_users_preset_file(tmp_path: Path) -> None:
@@ -74,8 +74,10 @@ def test_parameters_are_parsed() -> None:
         ({"load": {"ack": "1"}}, "ack"),
         ({"load": {"acks": "1"}}, "idempotence"),
         ({"load": {"acks": "2"}}, "acks"),
-        ({"load": {"max_lateness": "200ms"}}, "stricter, not looser"),
-        ({"load": {"min_sent": "0.9"}}, "stricter, not looser"),
+        ({"load": {"senders": "0"}}, "senders"),
+        ({"load": {"source": "disc"}}, "source"),
+        ({"load": {"min_sent": "0.5"}}, "only be made stricter"),
+        ({"load": {"max_lateness": "1s"}}, "only be made stricter"),
         ({"engine_options": {"colour": "red"}}, "colour"),
         ({"engine": "flnk"}, "flnk"),
         ({"experiment": "fixed"}, "fixed"),
@@ -154,3 +156,97 @@ def test_a_bad_sensor_file_is_found_before_anything_starts(
         plan(parameters={"sensors": str(file)})
     assert str(file) in raised.value.message
     assert part in raised.value.message.lower()
+
+
+def test_a_shape_tells_the_rate_and_the_measured_time() -> None:
+    spec = plan(schedule="steps:10k/s@60s,50k/s@60s")
+    assert (spec.duration_s, spec.rates) == (120, (30_000.0,))
+    assert plan(schedule="steps:10k/s@60s", quick=True).duration_s == 60
+    longer = plan(schedule="steps:10k/s@60s,50k/s@60s", duration="4m")
+    assert (longer.duration_s, longer.rates) == (240, (40_000.0,))
+    assert plan(schedule="sine:1k/s..3k/s@10s").duration_s == 300
+
+
+def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> None:
+    shaped = plan(None, preset="espbench-2021", schedule="constant:5k/s")
+    assert (shaped.schedule, shaped.rates) == ("constant:5k/s", (5000.0,))
+    file = tmp_path / "mine.yaml"
+    file.write_text("workload: espbench\nschedule: fluctuate:3k/s\n")
+    steady = plan(None, preset=str(file), rates=["2k/s"])
+    assert (steady.schedule, steady.rates) == (None, (2000.0,))
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"schedule": "constant:1k/s", "rates": ["2k/s"]}, "--rate and --load"),
+        ({"schedule": "steps:1k/s@60s", "duration": "30s"}, "lasts 60 s"),
+        ({"schedule": "stps:1k/s@60s"}, "stps"),
+        ({"schedule": "poisson:0.000001/s", "duration": "1s"}, "nothing"),
+    ],
+)
+def test_a_shape_that_cannot_be_sent_is_refused(asked: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(**asked)
+    assert part in raised.value.message
+
+
+def test_several_ways_to_send_are_all_combined() -> None:
+    spec = plan_run(
+        "espbench",
+        {
+            "experiment": Asked("broker"),
+            "rates": Asked(["100k/s"]),
+            "partitions": Asked("1,4"),
+            "load": Asked({"acks": "0,1", "batch": "16KiB,64KiB", "idempotence": "false"}),
+        },
+    )
+    ways = {(v.load.acks, v.load.batch, v.partitions) for v in spec.variants}
+    assert ways == {(a, b, p) for a in ("0", "1") for b in (16_384, 65_536) for p in (1, 4)}
+    assert (spec.engine, spec.queries) == ("none", ("q1",))
+
+
+def test_the_broker_presets_are_those_of_the_dissertation() -> None:
+    def ways(preset: str) -> list[tuple[float, str, int, int, str]]:
+        trials = load_experiment(plan_run(None, {"preset": Asked(preset)})).plan()
+        return [(t.rate, t.load.acks, t.load.batch, t.load.senders, t.load.source) for t in trials]
+
+    assert len(ways("kafka-100k")) == 6
+    assert ways("kafka-250k") == [
+        (250_000, "0", 16_384, 1, "memory"),
+        (250_000, "1", 16_384, 1, "memory"),
+        (250_000, "all", 16_384, 1, "memory"),
+        (250_000, "0", 16_384, 1, "stream"),
+    ]
+    assert {batch for _, _, batch, _, _ in ways("kafka-1m")} == {16_384, 65_536}
+    assert {(rate, senders) for rate, _, _, senders, _ in ways("kafka-2x250k")} == {(500_000, 2)}
+    assert len(ways("append-time")) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"engine": "none"}, "needs an engine"),
+        ({"experiment": "broker", "engine": "reference"}, "has no engine"),
+        ({"load": {"acks": "1,all", "idempotence": "false"}}, "several values"),
+        ({"partitions": "1,2"}, "several values"),
+        ({"partitions": "many"}, "no whole number"),
+        ({"senders": "spark"}, "belong together"),
+        (
+            {"senders": "spark", "spark_master": "spark://a:1", "load": {"source": "stream"}},
+            "cannot stream payloads",
+        ),
+        ({"spark_master": "spark://a:1"}, "belong together"),
+        ({"senders": "sprk", "spark_master": "spark://a:1"}, "sprk"),
+        ({"partitions": "0"}, "partitions"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(**asked)
+    assert part in raised.value.message
+
+
+def test_senders_on_spark_are_a_setting_of_the_load() -> None:
+    spec = plan(senders="spark", spark_master="spark://a:1", load={"senders": "4"})
+    assert (spec.load.spark, spec.load.senders) == ("spark://a:1", 4)

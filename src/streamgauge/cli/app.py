@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli import doctor, listing, run, services, show, validate
+from streamgauge.cli import (
+    compare,
+    doctor,
+    export,
+    listing,
+    report,
+    run,
+    services,
+    show,
+    validate,
+    watch,
+)
 
 _EPILOG = """\b
 Examples:
@@ -60,7 +71,11 @@ def services_root() -> None:
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("list", epilog=listing.EXAMPLES)(listing.list_items)
 app.command("show", epilog=show.SHOW_EXAMPLES)(show.show)
-app.command("runs")(show.runs)
+app.command("runs", epilog=show.RUNS_EXAMPLES)(show.runs)
+app.command("watch", epilog=watch.EXAMPLES)(watch.watch)
+app.command("report", epilog=report.EXAMPLES)(report.report)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("export", epilog=export.EXAMPLES)(export.export)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(services_app, name="services")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +34,16 @@ def print_json(value: Mapping[str, object]) -> None:
 def print_line(text: str = "") -> None:
     """Print a line of the result."""
     sys.stdout.write(f"{text}\n")
+
+
+def write_output(file: Path, content: str | bytes) -> None:
+    """Write a result to a file that the user named."""
+    try:
+        write_atomically(file, content)
+    except OSError as error:
+        raise NotReady(
+            f"cannot write {file}: {error.strerror}", "choose another with --output"
+        ) from None
 
 
 def progress(text: str) -> None:

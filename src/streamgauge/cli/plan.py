@@ -5,34 +5,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import print_json, print_line
-from streamgauge.units import format_duration, format_rate
+from streamgauge.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamgauge.spec.contracts import Stage
     from streamgauge.spec.run import RunSpec
+    from streamgauge.spec.trial import TrialSpec
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_COLUMNS = 60
+_FINER = 10
+"""Pieces of a column, of which the greatest is drawn: a short burst shall be seen as high."""
 
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.planning import load_experiment, trial_job
+    from streamgauge.planning import load_experiment
+    from streamgauge.results.events import count_trials
     from streamgauge.spec.contracts import Outlines
+    from streamgauge.spec.trial import NO_ENGINE
 
     experiment = load_experiment(spec)
-    trials = experiment.plan()
+    trials, total = experiment.plan(), count_trials(experiment)
     if as_json:
-        print_json({"spec": spec.model_dump(mode="json"), "trials": count_trials(spec)})
+        print_json({"spec": spec.model_dump(mode="json"), "trials": total})
         return
     if isinstance(experiment, Outlines):
-        _show_outline(spec, experiment.outline())
+        _show_outline(spec, experiment.outline(), total)
         return
     for trial in trials:
-        mode = trial_job(trial).mode or "plain"
+        how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
         print_line(
-            f"{trial.number:3}  {trial.query:9} {format_rate(trial.rate):>8}"
-            f"  {trial.engine} {mode}, {trial.partitions} partition(s), repeat {trial.repeat}"
+            f"{trial.number:3}  {format_rate(trial.rate):>8}  {how},"
+            f" {trial.partitions} partition(s), repeat {trial.repeat}"
         )
+    if spec.schedule is not None:
+        print_line(_chart(trials[0]))
     total_s = sum(trial.load_s for trial in trials)
     print_line(
         f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
@@ -40,26 +50,45 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     )
 
 
-def count_trials(spec: RunSpec) -> int:
-    """Count the trials that a run will have, if all goes well."""
-    from streamgauge.planning import load_experiment
-    from streamgauge.spec.contracts import Outlines
-
-    experiment = load_experiment(spec)
-    if isinstance(experiment, Outlines):
-        return len(spec.queries) * sum(stage.trials for stage in experiment.outline())
-    return len(experiment.plan())
-
-
-def _show_outline(spec: RunSpec, stages: Sequence[Stage]) -> None:
+def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int) -> None:
     stamp = " (survey: a rough answer)" if spec.survey else ""
     print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}{stamp}:")
     for stage in stages:
         print_line(f"{stage.trials:4}  {stage.what}")
-    total = count_trials(spec)
     load_s = total * (spec.warmup_s + spec.duration_s)
     print_line(
         f"{total} trial(s) if all goes well, {format_duration(load_s)} of load"
         f" ({format_duration(spec.warmup_s)} + {format_duration(spec.duration_s)} each);"
         " starting, draining and validating come on top"
     )
+
+
+def _engine(trial: TrialSpec) -> str:
+    from streamgauge.planning import trial_job
+
+    return f"{trial.query:9} {trial.engine} {trial_job(trial).mode or 'plain'}"
+
+
+def _way_to_send(trial: TrialSpec) -> str:
+    load = trial.load
+    return (
+        f"{load.senders} sender(s) from {load.source}, acks {load.acks},"
+        f" batch {format_size(load.batch)}, linger {format_duration(load.linger_s)}"
+    )
+
+
+def _chart(trial: TrialSpec) -> str:
+    """Draw a load's rate over the measured time, from 0 to its greatest."""
+    from streamgauge.load import arrivals
+
+    rates = arrivals.profile(trial, _COLUMNS * _FINER)
+    columns = [max(rates[k : k + _FINER]) for k in range(0, len(rates), _FINER)]
+    blocks = "".join(_block(rate / max(rates)) for rate in columns)
+    return (
+        f"\n     {blocks}  {format_rate(min(rates))} to {format_rate(max(rates))}"
+        f" over {format_duration(trial.duration_s)}\n"
+    )
+
+
+def _block(share: float) -> str:
+    return _BLOCKS[round(share * (len(_BLOCKS) - 1))] if share else " "

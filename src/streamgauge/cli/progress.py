@@ -1,77 +1,100 @@
-"""The progress of a run on stderr: one line that changes in a terminal, plain lines elsewhere."""
+"""The progress of a run on stderr: a panel that changes in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.status import Status
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
-from streamgauge.cli.plan import count_trials
-from streamgauge.units import format_duration, format_rate
+from streamgauge.live.state import Ended, Kind, Sample, State, Trial, fold
+from streamgauge.metrics import ROLES
+from streamgauge.planning import load_experiment
+from streamgauge.results.events import count_trials
+from streamgauge.units import format_count, format_duration, format_rate
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Json
     from streamgauge.spec.run import RunSpec
     from streamgauge.trial.bench import Event
 
+_WIDTH = 40
+"""Of a sparkline: its last so many seconds."""
+_BARS = "▁▂▃▄▅▆▇█"
+_MARKS = {True: "✓", False: "✗", None: "–"}
+_CLOCK_S = 0.001
+_SHOWN = 8
+"""Trials in the strip."""
+
 
 class Progress:
-    """Shows phase, rate and newest latency of the trial that runs."""
+    """Shows the trial that runs: phase, rate, lag, newest latency, CPU, and the trials before."""
 
-    def __init__(self, spec: RunSpec, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        spec: RunSpec,
+        console: Console | None = None,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._trials = count_trials(spec)
-        self._status: Status | None = None
-        self._title = ""
-        self._phase = ""
-        self._sent: tuple[float, float] | None = None
+        self._trials = count_trials(load_experiment(spec))
+        self._now_s = now_s
+        self._live: Live | None = None
+        self._note = "preparing"
+        self._state = State()
+        self._samples: deque[Sample] = deque(maxlen=_WIDTH)
 
     def show(self, event: Event) -> None:
         """Take in one event of the run."""
-        if "query" in event:
-            number, query = event["trial"], event["query"]
-            rate = format_rate(_number(event["rate"]))
-            of = f"/{self._trials}" if _number(number) <= self._trials else ""
-            self._title = f"[{number}{of}] {query} at {rate}"
-            self._sent = None
+        before, self._state = self._state, fold(self._state, event)
+        if self._state.begun != before.begun:
+            self._samples.clear()
+        if self._state.sample is not None and self._state.sample is not before.sample:
+            self._samples.append(self._state.sample)
         if "note" in event:
             self.note(str(event["note"]))
-        if "phase" in event:
-            self._phase = str(event["phase"])
-            self._line(f"{self._title}: {self._phase}")
-        elif "status" in event and event["status"] != "done":
-            self._console.print(f"{self._title}: {event['status']}")
-        elif "sent" in event and self._status is not None:
-            self._status.update(f"{self._title}: {self._phase}{self._figures(event)}")
+        else:
+            self._print(event)
 
     def note(self, text: str) -> None:
         """Tell what is fetched or started."""
-        self._line(text)
+        self._note = text
+        if self._live is None:
+            self._console.print(text, markup=False)
 
-    def _line(self, text: str) -> None:
-        if self._status is not None:
-            self._status.update(text)
-        else:
-            self._console.print(text)
+    def _print(self, event: Event) -> None:
+        """Write a line for each phase where there is no panel, and for what did not end well."""
+        trial = self._state.trial
+        if trial is None:
+            return
+        of = f"/{self._trials}" if self._trials >= trial.number else ""
+        title = f"[{trial.number}{of}] {_asked(trial.kind)}"
+        if "phase" in event and self._live is None:
+            self._console.print(f"{title}: {trial.phase}", markup=False)
+        elif "status" in event and self._state.ended[-1].status != "done":
+            self._console.print(f"{title}: {self._state.ended[-1].status}", markup=False)
 
-    def _figures(self, event: Event) -> str:
-        """Write rate and newest latency; both are samples of the last second."""
-        text = ""
-        now = (_number(event["at"]), _number(event["sent"]))
-        if self._sent is not None and now[0] > self._sent[0]:
-            rate = (now[1] - self._sent[1]) / (now[0] - self._sent[0])
-            text += f" · {format_rate(max(0.0, rate))}"
-        self._sent = now
-        if "newest_latency" in event:
-            text += f" · newest latency {format_duration(_number(event['newest_latency']))}"
-        return text
+    def _panel(self) -> RenderableType:
+        trial = self._state.trial
+        if trial is None:
+            return Text(self._note)
+        return panel(trial, list(self._samples), self._state.ended, self._now_s())
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            self._status = self._console.status("preparing")
-            self._status.start()
+            # Once a second: a spinner that turns faster costs more than all of this.
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._panel,
+                refresh_per_second=1,
+                transient=True,
+            )
+            self._live.start()
         return self
 
     def __exit__(
@@ -80,10 +103,86 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._status is not None:
-            self._status.stop()
+        if self._live is not None:
+            self._live.stop()
 
 
-def _number(value: Json) -> float:
-    assert isinstance(value, int | float)
-    return float(value)
+def panel(
+    trial: Trial, samples: Sequence[Sample], ended: Sequence[Ended], now_s: float
+) -> RenderableType:
+    """Draw the trial that runs, a sparkline for each figure, and the trials before it."""
+    of = f"/{trial.planned}" if trial.planned >= trial.number else ""
+    parts: list[RenderableType] = []
+    if ended:
+        parts.append(Text("  ".join(_ended(each) for each in ended[-_SHOWN:]), "dim"))
+    head = Text(f"[{trial.number}{of}] {_asked(trial.kind)}", "bold")
+    parts.append(head.append(f"  {_phase(trial, now_s)}", "not bold"))
+    if samples:
+        parts.append(_figures(samples))
+    if trial.next is not None:
+        why = f" ({trial.next.why})" if trial.next.why else ""
+        parts.append(Text(f"next: {_asked(trial.next)}{why}", "dim"))
+    return Group(*parts)
+
+
+def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
+    """Draw values from zero to the top, which is the largest unless told; a gap for none."""
+    largest = top or max((value for value in values if value is not None), default=0.0)
+    return "".join(" " if value is None else _bar(value, largest) for value in values)
+
+
+def _bar(value: float, largest: float) -> str:
+    if largest <= 0:
+        return _BARS[0]
+    return _BARS[min(len(_BARS) - 1, int(max(0.0, value) / largest * len(_BARS)))]
+
+
+def _figures(samples: Sequence[Sample]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column()
+    table.add_column(justify="right", min_width=8)
+    table.add_column(no_wrap=True)
+    table.add_row(*_row("sent", [each.sent for each in samples], format_rate))
+    table.add_row(*_row("lag", [each.lag for each in samples], format_count))
+    latencies = [each.newest_latency for each in samples]
+    table.add_row(*_row("newest latency (a sample)", latencies, _latency))
+    top = max((cores for each in samples for cores in each.cpu.values()), default=None)
+    for role in (role for role in ROLES if role in samples[-1].cpu):
+        cores = [each.cpu.get(role) for each in samples]
+        table.add_row(*_row(f"cpu {role}", cores, lambda number: f"{number:.2f}", top))
+    return table
+
+
+def _row(
+    name: str,
+    values: Sequence[float | None],
+    write: Callable[[float], str],
+    top: float | None = None,
+) -> Iterable[Text]:
+    newest = values[-1]
+    yield Text(name, "dim")
+    yield Text("–" if newest is None else write(newest))
+    yield Text(sparkline(values, top), "cyan")
+
+
+def _latency(value_s: float) -> str:
+    """Write a latency as far as the broker's clock tells it."""
+    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
+
+
+def _phase(trial: Trial, now_s: float) -> str:
+    if trial.phase is None or trial.phase_at is None:
+        return ""
+    passed = format_duration(max(0, round(now_s - trial.phase_at)))
+    of = f" of {format_duration(round(trial.lasts_s))}" if trial.lasts_s else ""
+    return f"{trial.phase} for {passed}{of}"
+
+
+def _ended(trial: Ended) -> str:
+    marks = "".join(_MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
+    return f"{trial.number} {trial.kind.query} {marks}"
+
+
+def _asked(kind: Kind) -> str:
+    rate = f" at {format_rate(kind.rate)}" if kind.rate is not None else ""
+    return f"{kind.query}{rate}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,9 @@ Examples:
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
   streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
+  streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
+  streamgauge run espbench --live                     the same, with a page to watch it
   streamgauge run --resume @0                         go on where the latest run was interrupted"""
 
 _RUN = "What to run"
@@ -71,6 +74,16 @@ def run(
             envvar=_twin("RATE"),
         ),
     ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="SHAPE",
+            help="Instead of a constant rate: poisson:10k/s, steps:10k/s@60s,50k/s@60s,"
+            " ramp:1k/s..50k/s@5m, sine:…, bursts:…, fluctuate:…, replay:FILE.",
+            envvar=_twin("LOAD"),
+        ),
+    ] = None,
     duration: Annotated[
         str | None,
         typer.Option(help="Measured time [default: 5m].", envvar=_twin("DURATION")),
@@ -83,8 +96,10 @@ def run(
         int | None, typer.Option(help="Trials of each kind [default: 1].", envvar=_twin("REPEATS"))
     ] = None,
     partitions: Annotated[
-        int | None,
-        typer.Option(help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")),
+        str | None,
+        typer.Option(
+            metavar="INTEGER", help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")
+        ),
     ] = None,
     cores: Annotated[
         int | None,
@@ -118,6 +133,22 @@ def run(
             metavar="KEY=VALUE",
             help="Option of the load: acks, batch, linger, compression …",
             envvar=_twin("LOAD_OPTIONS"),
+        ),
+    ] = None,
+    senders: Annotated[
+        str | None,
+        typer.Option(
+            metavar="processes|spark",
+            help="What sends: processes of this machine, or tasks of a Spark cluster.",
+            envvar=_twin("SENDERS"),
+        ),
+    ] = None,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The Spark cluster, as spark://HOST:PORT.",
+            envvar=_twin("SPARK_MASTER"),
         ),
     ] = None,
     transport: Annotated[
@@ -185,6 +216,12 @@ def run(
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Show the run in a page while it goes on.", envvar=_twin("LIVE")
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print the result as one JSON object.", envvar=_twin("JSON")),
@@ -203,6 +240,7 @@ def run(
         "experiment": experiment,
         "preset": preset,
         "rates": rate.split(",") if rate else None,
+        "schedule": schedule,
         "duration": duration,
         "warmup": warmup,
         "repeats": repeats,
@@ -212,6 +250,8 @@ def run(
         "parameters": _pairs("-P", parameters),
         "engine_options": _pairs("-E", engine_options),
         "load": _pairs("-L", load),
+        "senders": senders,
+        "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": _pairs("--tag", tags),
@@ -223,11 +263,22 @@ def run(
     }
     if resume is not None:
         _refuse_with_resume(target, _asked(context, given))
-        return _finish(_resume(resume, runs_dir), as_json=as_json)
+        with _page(runs_dir, wanted=live):
+            return _finish(_resume(resume, runs_dir), as_json=as_json)
     spec = _plan(context, target, given)
     if dry_run:
         return _show_plan(spec, as_json=as_json)
-    return _finish(_start(spec, runs_dir), as_json=as_json)
+    with _page(runs_dir, wanted=live):
+        return _finish(_start(spec, runs_dir), as_json=as_json)
+
+
+def _page(runs_dir: Path, *, wanted: bool) -> AbstractContextManager[object]:
+    """Serve the live page as long as the run takes, where that was asked for."""
+    if not wanted:
+        return nullcontext()
+    from streamgauge.cli.watch import serve_beside
+
+    return serve_beside(runs_dir)
 
 
 def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpec:
@@ -316,19 +367,23 @@ def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
 
 
 def _finish(folder: RunFolder, *, as_json: bool) -> int:
+    from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
     from streamgauge.errors import Interrupted
-    from streamgauge.measure.verdicts import exit_code
+    from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
     from streamgauge.metrics import parse_objective
     from streamgauge.planning import load_experiment
     from streamgauge.spec.contracts import Concludes
 
     show_run(folder, as_json=as_json)
+    leave_report(folder)
     record = folder.record()
     experiment = load_experiment(record.spec)
     if isinstance(experiment, Concludes):
         interrupted = record.status == "interrupted"
         return Interrupted.exit_code if interrupted else experiment.exit_code(folder.trials())
+    if record.status != "interrupted" and "ceiling" in record.answer:
+        return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(
         folder.trials(), interrupted=record.status == "interrupted", objectives=objectives

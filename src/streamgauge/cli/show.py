@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import Json, print_json, print_line, results_console
+from streamgauge.cli.output import Json, print_json, print_line, progress, results_console
+from streamgauge.errors import unknown_name
 
 if TYPE_CHECKING:
     from streamgauge.results.folder import RunFolder
@@ -18,6 +19,12 @@ Examples:
   streamgauge show espbench      what the workload computes, and which core functions it covers
   streamgauge show @0            the latest run
   streamgauge show 20261116-17   a run by the beginning of its id"""
+
+RUNS_EXAMPLES = """\b
+Examples:
+  streamgauge runs
+  streamgauge runs --engine spark --query q3 --since 7d
+  streamgauge runs --tag branch=main --status done"""
 
 RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")]
 
@@ -38,19 +45,43 @@ def show(
         show_run(find(runs_dir, name), as_json=as_json)
 
 
-def runs(runs_dir: RunsDir = Path("runs"), as_json: Json = False) -> None:
-    """List all runs, the latest first."""
-    from streamgauge.report.terminal import runs_table
-    from streamgauge.results.folder import all_runs
+def runs(
+    workload: Annotated[str | None, typer.Option(help="Only runs of this workload.")] = None,
+    query: Annotated[str | None, typer.Option(help="Only runs with this query.")] = None,
+    engine: Annotated[str | None, typer.Option(help="Only runs on this engine.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only runs of this status.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this tag.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE|AGE", help="Only later runs: 2026-11-16, or 7d.")
+    ] = None,
+    runs_dir: RunsDir = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """List runs, the latest first."""
+    from datetime import UTC, datetime
 
-    folders = sorted(all_runs(runs_dir), key=lambda f: f.record().started, reverse=True)
+    from streamgauge.report.listing import run_lines
+    from streamgauge.results.folder import all_runs
+    from streamgauge.results.history import STATUSES, Wanted, parse_since, select
+
+    if status is not None and status not in STATUSES:
+        raise unknown_name("status", status, STATUSES)
+    start = parse_since(since, datetime.now(UTC)) if since else None
+    wanted = Wanted(workload, query, engine, status, tag, start)
+    found, unreadable = select(all_runs(runs_dir), wanted)
+    for problem in unreadable:
+        progress(f"left out: {problem.splitlines()[0]}")
     if as_json:
-        records = [folder.record() for folder in folders]
-        print_json({"runs": [{"run": r.id, "status": r.status} for r in records]})
-    elif folders:
-        results_console().print(runs_table(folders))
+        print_json({"runs": [{"run": r.id, "status": r.status} for _, r in found]})
+    elif found:
+        for line in run_lines(found):
+            print_line(line)
     else:
-        print_line(f"no runs in {runs_dir}")
+        print_line(
+            f"no such runs in {runs_dir}" if wanted != Wanted() else f"no runs in {runs_dir}"
+        )
 
 
 def show_run(folder: RunFolder, *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import ClassVar, Protocol, cast
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ from streamgauge.engines.consuming import Inputs, Reporter, stop_on_sigterm, tab
 from streamgauge.engines.faults import Fault, Output
 from streamgauge.engines.options import check_options
 from streamgauge.engines.sinks import Sink, TableSink, TableWriter, TopicSink
-from streamgauge.engines.windows import buffer_for
+from streamgauge.engines.windows import Buffer, buffer_for
 from streamgauge.spec.contracts import (
     AnswerContext,
     Endpoints,
@@ -41,7 +41,7 @@ _FOREVER_MS = 2**62
 
 
 class Parts(Protocol):
-    """What a workload's `reference.py` contributes."""
+    """What a workload's `reference.py` contributes; of tables only where it has some."""
 
     def tables(self, query: str, postgres: PostgresEndpoint) -> Mapping[str, pa.Table]:
         """Read the business tables that the query's answers need."""
@@ -51,6 +51,14 @@ class Parts(Protocol):
 
     def writer(self, query: str, postgres: PostgresEndpoint) -> TableWriter:
         """Return what writes the answers of a query whose output is a table."""
+
+
+@runtime_checkable
+class BringsBuffer(Protocol):
+    """Ability of a workload's part: it knows itself when its answers are final."""
+
+    def buffer(self, job: JobSpec, query: Query) -> Buffer:
+        """Return what holds records back until their answer is known."""
 
 
 class ReferenceEngine:
@@ -100,7 +108,10 @@ class Answerer:
         self._query = query
         self._parts = parts
         self._clock = clock
-        self._buffer = buffer_for(query, endpoints.partitions, shift=shift, clock=clock)
+        if isinstance(parts, BringsBuffer):
+            self._buffer = parts.buffer(job, query)
+        else:
+            self._buffer = buffer_for(query, endpoints.partitions, shift=shift, clock=clock)
         self._tables: Mapping[str, pa.Table] = {}
         self._read_s = float("-inf")
 

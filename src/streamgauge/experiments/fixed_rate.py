@@ -32,6 +32,17 @@ class FixedRate:
         done = {result.spec.number for result in history}
         return next((trial for trial in self._trials if trial.number not in done), None)
 
+    def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:  # noqa: ARG002
+        """Tell what is new compared with the trial before."""
+        before = next((each for each in self._trials if each.number == trial.number - 1), None)
+        if before is None:
+            return "the first of the plan"
+        if trial.repeat > 1:
+            return f"repetition {trial.repeat} of the same"
+        if trial.rate != before.rate:
+            return "the next rate"
+        return "the next query at this rate"
+
     def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
         """Count the trials by what came of them; an invalid one says nothing of the engine."""
         valid = [result for result in history if result.valid.holds is True]
@@ -55,6 +66,7 @@ def _trials(run: RunSpec) -> list[TrialSpec]:
             engine_options=run.engine_options,
             transport=run.transport,
             rate=rate,
+            schedule=run.schedule,
             duration_s=run.duration_s,
             warmup_s=run.warmup_s,
             partitions=run.partitions,

@@ -29,6 +29,15 @@ GUESS = 1000.0
 """Where the search begins when the probe could not tell anything."""
 SHARES = (0.9, 0.5)
 """Of the rate that was found, for latency below the limit; at the limit the confirmations tell."""
+_WHY: Mapping[Role, str] = {
+    "probe": "how fast does it catch up?",
+    "bracket": "an end of the bracket",
+    "widen": "the bracket did not hold",
+    "bisect": "the middle of the bracket",
+    "repeat": "the same once more",
+    "confirm": "does it hold each time?",
+    "latency": "latency below the limit",
+}
 LEAST_WARMUP_S, LEAST_DURATION_S = 60.0, 180.0
 
 
@@ -121,6 +130,11 @@ class Sustainable:
             if step is not None:
                 return self._trial(len(history) + 1, query, step)
         return None
+
+    def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
+        """Tell what the trial is for."""
+        step = self._next_step(self._course(trial.query, history))
+        return "the next query" if step is None else _WHY[step.role]
 
     def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
         """Conclude for each query: the rate, between what it lies, what limits it, all trials."""
@@ -228,6 +242,8 @@ def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
             f"the search limits {low} and {high} leave nothing to search",
             "write the lower one first: --rate LOW,HIGH",
         )
+    if run.schedule is not None:
+        raise UsageError("a search needs constant rates", "leave --load out")
     if run.repeats > 1:
         raise UsageError("a search repeats what it has to", "leave --repeats out")
     if run.objectives:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 _PER_S = 100_000
 RESOLUTION_NS = 1_000_000_000 // _PER_S
@@ -14,6 +15,15 @@ class Lateness:
 
     def __init__(self) -> None:
         self._steps: Counter[int] = Counter()
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Return the records of each step."""
+        return dict(self._steps)
+
+    def merge(self, counts: Mapping[int, int]) -> None:
+        """Add what another has counted."""
+        self._steps.update(counts)
 
     def add(self, lateness_ns: int, records: int) -> None:
         """Count records that were at most that late."""

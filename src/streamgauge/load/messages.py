@@ -19,12 +19,33 @@ class SenderJob(Model):
     """Topic of each stream."""
     ticks: Path
     """Where the record of the load is written, as Parquet."""
+    number: int = 0
+    """Position among the senders, from 0."""
+    payloads: Path | None = None
+    """Folder of the payloads to be streamed; None to render them into memory."""
+
+
+class SparkJob(Model):
+    """The job file of senders on a Spark cluster."""
+
+    jobs: list[SenderJob]
+    master: str
+    host: str
+    """Where the harness listens for the tasks."""
+    port: int
+
+
+class Hello(Model):
+    """The first line of a Spark task to the harness."""
+
+    token: str
+    number: int
 
 
 class Command(Model):
     """What the sender is asked to do."""
 
-    do: Literal["markers", "begin", "end"]
+    do: Literal["markers", "sentinels", "begin", "end"]
     start_ms: int | None = None
     """When the load begins, epoch milliseconds."""
 
@@ -67,22 +88,44 @@ class TickLine(Model):
     errors: int
 
 
-class SenderSummary(Model):
-    """What came of the load."""
+class Sent(Model):
+    """What came of one sender's part of the load."""
 
-    kind: Literal["summary"] = "summary"
+    kind: Literal["sent"] = "sent"
     due: int
     sent: int
     acknowledged: int
     errors: int
     backpressure_s: float
     """Time without room in the producer's buffer."""
-    send_lateness: dict[str, float]
-    """Statistics of sending − intended time over all records, in seconds."""
+    lateness: dict[int, int]
+    """Records by sending − intended time, in the steps of `Lateness`."""
     fifo: bool
     cpu_s: float
     """Processor time of the sender during the load."""
+    requests_s: list[float]
+    """Mean time of each second's produce requests to the broker's answer, where that was asked."""
 
 
-Line = Annotated[Ready | Markers | TickLine | SenderSummary, Field(discriminator="kind")]
+class SenderSummary(Model):
+    """What came of the load, all senders together."""
+
+    senders: int
+    due: int
+    sent: int
+    acknowledged: int
+    errors: int
+    backpressure_s: float
+    """Time without room in the producer's buffer, of the sender that had most of it."""
+    send_lateness: dict[str, float]
+    """Statistics of sending − intended time over all records, in seconds."""
+    fifo: bool
+    """Whether all senders ran under real-time scheduling."""
+    cpu_s: float
+    """Processor time of the senders during the load."""
+    request: dict[str, float]
+    """Statistics of the mean time of each second's produce requests, in seconds."""
+
+
+Line = Annotated[Ready | Markers | TickLine | Sent, Field(discriminator="kind")]
 LINES: TypeAdapter[Line] = TypeAdapter(Line)

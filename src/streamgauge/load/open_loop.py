@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamgauge.load.lateness import Lateness
+from streamgauge.load.payloads import Source
 from streamgauge.load.schedule import Schedule
 
 OVERRUN_MS = 1000
@@ -37,13 +38,15 @@ class Stream:
 
     topic: str
     partitions: int
-    ring: Sequence[bytes]
+    source: Source
     number: int
     """Position among the query's streams."""
     of: int
     """How many streams the query has."""
     next: int = 0
     """Number of the next record."""
+    step: int = 1
+    """How many senders share the stream: the others send the records in between."""
 
     def id(self, record: int) -> int:
         """Return the id of a record, unique among all streams of the trial."""
@@ -88,7 +91,7 @@ class OpenLoop:
         self._errors = errors
         self._clock_ns = clock_ns
         self._sleep = sleep
-        self._first = sum(stream.next for stream in streams)
+        self._begun = [stream.next for stream in streams]
         self._due = self._sent = 0
         self._latest_ns = 0
 
@@ -100,7 +103,10 @@ class OpenLoop:
     @property
     def sent(self) -> int:
         """Records of all streams that were sent so far."""
-        return sum(stream.next for stream in self._streams) - self._first
+        return sum(
+            (stream.next - first) // stream.step
+            for stream, first in zip(self._streams, self._begun, strict=True)
+        )
 
     def run(self, start_ms: int, report: Callable[[Tick], None]) -> None:
         """Send everything from `start_ms` on; `report` gets a tick once a second.
@@ -141,17 +147,19 @@ class OpenLoop:
     def _send(self, stream: Stream, count: int, stamp: bytes, end_ms: int) -> bool:
         """Send a stream's next records; False when there was no room until the end."""
         produce, topic, partitions = self._producer.produce, stream.topic, stream.partitions
-        ring, size, first = stream.ring, len(stream.ring), stream.next
-        ids = range(stream.id(first), stream.id(first + count), stream.of)
-        for record, id_ in zip(range(first, first + count), ids, strict=True):
-            value = b"%d%b%b" % (id_, stamp, ring[record % size])
+        first, step = stream.next, stream.step
+        end = first + count * step
+        payloads = stream.source.take(first, count, step)
+        ids = range(stream.id(first), stream.id(end), stream.of * step)
+        for record, id_, payload in zip(range(first, end, step), ids, payloads, strict=True):
+            value = b"%d%b%b" % (id_, stamp, payload)
             try:
                 produce(topic, value, None, record % partitions)
             except BufferError:
                 if not self._send_when_room(topic, value, record % partitions, end_ms):
                     stream.next = record
                     return False
-        stream.next = first + count
+        stream.next = end
         return True
 
     def _send_when_room(self, topic: str, value: bytes, partition: int, end_ms: int) -> bool:

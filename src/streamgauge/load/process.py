@@ -1,9 +1,7 @@
-"""The harness's side of the sender: start it, ask it, hear it."""
+"""The harness's side of one sender: start it, ask it, hear it."""
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 import threading
 import time
@@ -14,6 +12,7 @@ from typing import Self, TypeVar
 
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
+from streamgauge.load.links import ChildLink, Link
 from streamgauge.load.messages import (
     LINES,
     Command,
@@ -22,71 +21,52 @@ from streamgauge.load.messages import (
     Markers,
     Ready,
     SenderJob,
-    SenderSummary,
+    Sent,
     TickLine,
 )
-from streamgauge.load.settings import check_load
-from streamgauge.spec.contracts import Endpoints
-from streamgauge.spec.trial import TrialSpec
 
 _MARKERS_S = 60.0
-_FLUSH_S = 60.0
 _PATIENCE_S = 0.1
 """Nobody waits longer than that for the turn to listen."""
-T = TypeVar("T", Ready, Markers, SenderSummary)
+T = TypeVar("T", Ready, Markers, Sent)
 
 
 class Sender:
     """A running sender; leaving the context stops it."""
 
-    def __init__(self, child: process.Process) -> None:
+    def __init__(self, link: Link, pid: int) -> None:
         self.check: Callable[[], None] = lambda: None
         """Called while the sender is waited for; raises when there is nothing to wait for."""
-        self._child = child
+        self.pid = pid
+        """Number of the process here that sends, or lets others send."""
+        self._link = link
         self._hearing = threading.Lock()
         """A probe asks for ticks from a thread of its own."""
         self._unread = b""
         self._answer: Line | None = None
         self._tick: TickLine | None = None
-        self._summary: SenderSummary | None = None
+        self._sent: Sent | None = None
 
     @classmethod
     def start(
-        cls,
-        spec: TrialSpec,
-        endpoints: Endpoints,
-        folder: Path,
-        *,
-        affinity: Collection[int] | None = None,
+        cls, job: SenderJob, path: Path, *, affinity: Collection[int] | None = None
     ) -> Sender:
         """Start the process; it begins to render payloads at once.
 
-        Raises:
-            UsageError: The load's settings contradict each other.
+        Args:
+            job: What it is to do.
+            path: Where its job file goes; the log of that name goes to `logs`.
+            affinity: Numbers of the CPUs it may use.
         """
-        check_load(spec.load)
-        folder = folder.absolute()
-        job = SenderJob(
-            spec=spec,
-            bootstrap=endpoints.kafka.bootstrap,
-            inputs=dict(endpoints.inputs),
-            ticks=folder / "sender.parquet",
-        )
-        path = folder / "sender.json"
         path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
         child = process.start(
             [sys.executable, "-m", "streamgauge.load.sender", path],
-            log=folder / "logs" / "sender.log",
+            log=path.parent / "logs" / f"{path.stem}.log",
             affinity=affinity,
             pipe_stdin=True,
             pipe_stdout=True,
         )
-        return cls(child)
-
-    @property
-    def pid(self) -> int:
-        """Number of the sender's process."""
-        return self._child.pid
+        return cls(ChildLink(child), child.pid)
 
     def ready(self, timeout_s: float) -> None:
         """Wait until the payloads are rendered and the broker answers."""
@@ -95,6 +75,11 @@ class Sender:
     def markers(self) -> list[Marker]:
         """Send one marker to every input partition; return them with their offsets."""
         self._ask(Command(do="markers"))
+        return self._await(Markers, _MARKERS_S).markers
+
+    def sentinels(self) -> list[Marker]:
+        """Send one sentinel to every input partition; return them with their offsets."""
+        self._ask(Command(do="sentinels"))
         return self._await(Markers, _MARKERS_S).markers
 
     def begin(self, start_ms: int) -> None:
@@ -110,23 +95,25 @@ class Sender:
     def finished(self) -> bool:
         """Tell whether the load is over and every record acknowledged or given up."""
         self._hear(0)
-        return self._summary is not None
+        return self._sent is not None
 
-    def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
-        """Wait for the end of the load, let the process end and return what came of it."""
-        summary = self._summary or self._await(SenderSummary, timeout_s)
+    def sent(self, timeout_s: float) -> Sent:
+        """Wait for the end of the load and return what came of it."""
+        return self._sent or self._await(Sent, timeout_s)
+
+    def end(self, timeout_s: float) -> None:
+        """Let the process end."""
         self._ask(Command(do="end"))
-        if not self._child.wait(timeout_s):
+        if not self._link.ended(timeout_s):
             raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
-        return summary
 
     def failure(self) -> str | None:
         """Tell why the process ended, None while it runs."""
-        return None if self._child.alive else self._child.failure()
+        return self._link.failure()
 
     def stop(self) -> None:
         """End the process at once, whatever it does."""
-        self._child.stop()
+        self._link.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -140,11 +127,9 @@ class Sender:
         self.stop()
 
     def _ask(self, command: Command) -> None:
-        assert self._child.stdin is not None
         try:
-            self._child.stdin.write(command.model_dump_json().encode() + b"\n")
-            self._child.stdin.flush()
-        except (BrokenPipeError, ValueError) as error:  # ValueError: closed, since the child ended
+            self._link.write(command.model_dump_json().encode() + b"\n")
+        except (OSError, ValueError) as error:  # ValueError: closed, since the child ended
             raise self._died() from error
 
     def _await(self, kind: type[T], timeout_s: float) -> T:
@@ -153,10 +138,9 @@ class Sender:
         while not isinstance(answer := self._answer, kind):
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                tail = self._child.log_tail()
                 raise TrialInvalid(
                     f"the sender gave no {kind.__name__.lower()} within {timeout_s:g} s;"
-                    f" end of {self._child.log}:\n{tail}"
+                    f" {self._link.log_tail()}"
                 )
             if not self._hear(min(left_s, _PATIENCE_S)):
                 raise self._died()
@@ -166,13 +150,10 @@ class Sender:
 
     def _hear(self, timeout_s: float) -> bool:
         """Take in the lines that are there, after waiting for any; False at their end."""
-        pipe = self._child.stdout
         with self._hearing:
-            if pipe is None or pipe.closed:
-                return False
-            if not select.select([pipe], [], [], timeout_s)[0]:
+            new = self._link.read(timeout_s)
+            if new is None:
                 return True
-            new = os.read(pipe.fileno(), 65_536)
             *lines, self._unread = (self._unread + new).split(b"\n")
             for line in lines:
                 self._take(LINES.validate_json(line))
@@ -182,10 +163,10 @@ class Sender:
         if isinstance(line, TickLine):
             self._tick = line
             return
-        if isinstance(line, SenderSummary):
-            self._summary = line
+        if isinstance(line, Sent):
+            self._sent = line
         self._answer = line
 
     def _died(self) -> TrialInvalid:
-        self._child.wait(1)
-        return TrialInvalid(f"the sender died: {self._child.failure()}")
+        self._link.ended(1)
+        return TrialInvalid(f"the sender died: {self._link.failure()}")

@@ -61,3 +61,55 @@ class Constant:
             return 0
         # Record i is due by t iff i * 1000 / rate < t + 1, since its time is rounded down.
         return -(-(elapsed_ms + 1) * self._exact.numerator // (1000 * self._exact.denominator))
+
+
+@dataclass(frozen=True, eq=False)
+class Tabled:
+    """Any shape: the number of records due by each millisecond, looked up."""
+
+    counts: npt.NDArray[np.int64]
+    """Records due once 0, 1, 2 … milliseconds have passed; nothing comes after the last."""
+
+    def __post_init__(self) -> None:
+        if not len(self.counts) or not self.counts[-1]:
+            raise ValueError("a schedule without records sends nothing")
+        if self.counts[0] < 0 or np.any(self.counts[1:] < self.counts[:-1]):
+            raise ValueError("a schedule cannot go backward")
+
+    @overload
+    def intended_ms(self, record: int) -> int: ...
+    @overload
+    def intended_ms(self, record: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+
+    def intended_ms(self, record: int | npt.NDArray[np.int64]) -> int | npt.NDArray[np.int64]:
+        """Return the intended time of a record, or of many; past the last it is the end."""
+        found = self.counts.searchsorted(record, side="right")
+        return int(found) if isinstance(record, int) else found
+
+    def due(self, elapsed_ms: int) -> int:
+        """Count the records that are due once so much time has passed since the start."""
+        return 0 if elapsed_ms < 0 else int(self.counts[min(elapsed_ms, len(self.counts) - 1)])
+
+
+@dataclass(frozen=True)
+class Share:
+    """One sender's part of a schedule: every n-th record, so that nothing is left over."""
+
+    whole: Schedule
+    number: int
+    """Position among the senders, from 0."""
+    of: int
+    """How many senders there are."""
+
+    @overload
+    def intended_ms(self, record: int) -> int: ...
+    @overload
+    def intended_ms(self, record: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+
+    def intended_ms(self, record: int | npt.NDArray[np.int64]) -> int | npt.NDArray[np.int64]:
+        """Return the intended time of a record of this part, or of many."""
+        return self.whole.intended_ms(self.number + record * self.of)
+
+    def due(self, elapsed_ms: int) -> int:
+        """Count the records of this part that are due."""
+        return max(0, -((self.number - self.whole.due(elapsed_ms)) // self.of))

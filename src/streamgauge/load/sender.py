@@ -1,17 +1,22 @@
 """The sender's process: `python -m streamgauge.load.sender SENDER.json`.
 
 It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
-`begin`, `end`. Its answers, and a tick a second during the load, are lines of JSON on stdout.
+`begin`, `sentinels`, `end`. Its answers, and a tick a second during the load, are lines of JSON on
+stdout.
+
+Record i of a stream has the number i, the first markers included, whoever sends it: of n senders
+each sends every n-th record, and the first one the markers.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -22,6 +27,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streamgauge import registry
 from streamgauge.errors import TrialInvalid
+from streamgauge.load import arrivals
 from streamgauge.load.messages import (
     Command,
     Line,
@@ -29,14 +35,16 @@ from streamgauge.load.messages import (
     Markers,
     Ready,
     SenderJob,
-    SenderSummary,
+    Sent,
     TickLine,
 )
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.schedule import Constant
+from streamgauge.load.payloads import Memory, Streamed
+from streamgauge.load.schedule import Share
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
+from streamgauge.spec.trial import NO_ENGINE
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
@@ -46,73 +54,105 @@ _PR_SET_TIMERSLACK = 29
 class Sender:
     """One trial's sender: its streams, and the producer of the load."""
 
-    def __init__(self, job: SenderJob, workload: Workload) -> None:
+    def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
+        self.say = say
         self._spec, self._ticks = job.spec, job.ticks
+        self._schedule = Share(arrivals.schedule(job.spec), job.number, job.spec.load.senders)
+        self._records = arrivals.records(job.spec)
         client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
+        self._requests_s: list[float] = []
         self._producer = Producer(
-            {**settings, "delivery.report.only.error": True, "on_delivery": self._lost}
+            {
+                **settings,
+                **({"statistics.interval.ms": 1000} if job.spec.engine == NO_ENGINE else {}),
+                "delivery.report.only.error": True,
+                "on_delivery": self._lost,
+                "stats_cb": self._take_statistics,
+            }
         )
         # Markers report each delivery, which would be too dear for the load.
         self._marker_producer = Producer({**settings, "acks": "all"})
         self._producer.list_topics(timeout=10)
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
+        self._next_marker = 0
+        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
         names = workload.queries[job.spec.query].streams
-        count = job.spec.records + 2 * job.spec.partitions
+        count = arrivals.payloads(job.spec) if job.payloads is None else 1
         for number, name in enumerate(names):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
+            self._sentinels[name] = payloads.sentinel
             self._streams[name] = Stream(
-                job.inputs[name], job.spec.partitions, payloads.ring, number, len(names)
+                job.inputs[name],
+                job.spec.partitions,
+                Memory(payloads.ring) if job.payloads is None else Streamed(job.payloads / name),
+                number,
+                len(names),
+                next=job.spec.partitions + job.number,
+                step=job.spec.load.senders,
             )
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
+        return self._send_to_all(self._markers)
+
+    def sentinels(self) -> Markers:
+        """Send one sentinel to every input partition and wait for their offsets."""
+        return self._send_to_all(self._sentinels)
+
+    def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
         delivered: list[Marker] = []
-        for name in self._streams:
-            for _ in range(self._spec.partitions):
-                self._send_marker(name, delivered)
+        for name, payload in payloads.items():
+            for partition in range(self._spec.partitions):
+                self._send_marker(name, self._next_marker + partition, payload, delivered)
+        # The first are numbered before the load, all others after it.
+        after = self._records + self._spec.partitions
+        self._next_marker = max(after, self._next_marker + self._spec.partitions)
         wanted = len(self._streams) * self._spec.partitions
         if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
         return Markers(markers=delivered)
 
-    def load(self, start_ms: int) -> SenderSummary:
+    def load(self, start_ms: int) -> Sent:
         """Send the load, write the record of it and sum it up."""
         loop = OpenLoop(
             self._producer,
             list(self._streams.values()),
-            Constant(self._spec.rate),
-            self._spec.records,
+            self._schedule,
+            self._schedule.due(arrivals.spans_of(self._spec).total - 1),
             lambda: self._errors,
         )
+        self._requests_s.clear()
         cpu_s = time.process_time()
-        loop.run(start_ms, _report)
+        loop.run(start_ms, self._report)
         outstanding = self._producer.flush(_FLUSH_S)
         cpu_s = time.process_time() - cpu_s
         _write(loop.rows, self._ticks)
-        return SenderSummary(
+        return Sent(
             due=loop.due,
             sent=loop.sent,
             acknowledged=loop.sent - outstanding - self._errors,
             errors=self._errors,
             backpressure_s=loop.backpressure_s,
-            send_lateness=loop.lateness.statistics(),
+            lateness=loop.lateness.counts,
             fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
             cpu_s=cpu_s,
+            requests_s=self._requests_s,
         )
 
-    def _send_marker(self, name: str, delivered: list[Marker]) -> None:
+    def _send_marker(
+        self, name: str, record: int, payload: bytes | None, delivered: list[Marker]
+    ) -> None:
         stream = self._streams[name]
-        record, stream.next = stream.next, stream.next + 1
         id_ = stream.id(record)
-        marker = self._markers[name]
-        payload = stream.ring[record % len(stream.ring)] if marker is None else marker
+        if payload is None:
+            (payload,) = stream.source.take(record, 1, 1)
         value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
 
         def keep(error: KafkaError | None, message: Message) -> None:
@@ -126,6 +166,24 @@ class Sender:
             stream.topic, value, partition=record % stream.partitions, on_delivery=keep
         )
 
+    def _report(self, tick: Tick) -> None:
+        self.say(
+            TickLine(
+                at_ms=tick.at_ms,
+                due=tick.due,
+                sent=tick.sent,
+                outstanding=tick.outstanding,
+                errors=tick.errors,
+            )
+        )
+
+    def _take_statistics(self, text: str) -> None:
+        """Keep how long the brokers took, on average over the last second, to answer."""
+        waits = [broker.get("rtt", {}) for broker in json.loads(text)["brokers"].values()]
+        answers = sum(wait.get("cnt", 0) for wait in waits)
+        if answers:
+            self._requests_s.append(sum(wait.get("sum", 0) for wait in waits) / answers / 1e6)
+
     def _lost(self, error: KafkaError | None, _message: Message) -> None:
         self._errors += 1
         if self._errors == 1:
@@ -136,25 +194,32 @@ def main(argv: list[str]) -> None:
     """Render, then serve the harness until it says `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
-    sender = Sender(job, workload)
-    # The rings are millions of objects that never die: no collector shall walk through them.
+    sender = Sender(job, workload, _print)
+    serve(sender, sys.stdin)
+
+
+def _print(line: Line) -> None:
+    sys.stdout.write(line.model_dump_json() + "\n")
+    sys.stdout.flush()
+
+
+def serve(sender: Sender, lines: Iterable[str]) -> None:
+    """Say that all is ready, then do what the lines ask for, one after the other."""
+    # The payloads are millions of objects that never die: no collector shall walk through them.
     gc.collect()
     gc.freeze()
     gc.disable()
     # Now, and not before: librdkafka's threads would inherit it, and they spin while the broker
     # is slow to answer, which starves a broker on the same machine.
-    _say(Ready(fifo=prefer_this_thread()))
-    serve(sender, sys.stdin)
-
-
-def serve(sender: Sender, lines: Iterable[str]) -> None:
-    """Do what the lines ask for, one after the other."""
+    sender.say(Ready(fifo=prefer_this_thread()))
     for line in lines:
         command = Command.model_validate_json(line)
         if command.do == "markers":
-            _say(sender.markers())
+            sender.say(sender.markers())
+        elif command.do == "sentinels":
+            sender.say(sender.sentinels())
         elif command.do == "begin" and command.start_ms is not None:
-            _say(sender.load(command.start_ms))
+            sender.say(sender.load(command.start_ms))
         else:
             return
 
@@ -167,23 +232,6 @@ def prefer_this_thread() -> bool:
     except PermissionError:
         return False
     return True
-
-
-def _say(line: Line) -> None:
-    sys.stdout.write(line.model_dump_json() + "\n")
-    sys.stdout.flush()
-
-
-def _report(tick: Tick) -> None:
-    _say(
-        TickLine(
-            at_ms=tick.at_ms,
-            due=tick.due,
-            sent=tick.sent,
-            outstanding=tick.outstanding,
-            errors=tick.errors,
-        )
-    )
 
 
 def _write(rows: list[Tick], path: Path) -> None:

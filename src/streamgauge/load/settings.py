@@ -27,6 +27,11 @@ def check_load(load: LoadSpec) -> None:
             f"the load cannot be idempotent with acks={load.acks}: that needs acks=all",
             "Add -L idempotence=false, or leave acks out.",
         )
+    if load.spark is not None and load.source == "stream":
+        raise UsageError(
+            "tasks of a Spark cluster cannot stream payloads from a file of this machine",
+            "Use -L source=memory.",
+        )
     if load.buffer < max(load.batch, _SMALLEST_BUFFER):
         raise UsageError(
             f"a buffer of {load.buffer} B cannot hold a batch of {load.batch} B",

@@ -17,7 +17,13 @@ from streamgauge.measure.statistics import Floats
 if TYPE_CHECKING:
     from streamgauge.spec.contracts import Span
 
-_SINCE = {"latency": "appended", "event_latency": "intended", "window_latency": "window_end"}
+SINCE = {
+    "latency": ("appended",),
+    "event_latency": ("event", "intended"),
+    "processing_latency": ("ingested",),
+    "window_latency": ("window_end",),
+}
+"""Where each latency begins: at the first of these times that is known."""
 
 
 def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> pa.Table:
@@ -29,24 +35,31 @@ def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> p
     end = latencies["window_end"]
     if window_ms is None and end.null_count < len(end):
         raise ValueError("the latencies of windows can only be chosen by the window's size")
+    return latencies.filter(is_measured(latencies, span, window_ms or 0))
+
+
+def is_measured(latencies: pa.Table, span: Span, window_ms: int) -> pa.ChunkedArray:
+    """Tell of each row whether it counts for the measured span."""
+    end = latencies["window_end"]
     intended = latencies["intended"]
     in_span = pc.and_(
         pc.greater_equal(intended, span.start_ms),
         pc.less(intended, span.end_ms),
     )
     window_in_span = pc.and_(
-        pc.greater_equal(end, span.start_ms + (window_ms or 0)),
+        pc.greater_equal(end, span.start_ms + window_ms),
         pc.less_equal(end, span.end_ms),
     )
-    return latencies.filter(pc.if_else(pc.is_null(end), in_span, window_in_span))
+    return pc.if_else(pc.is_null(end), in_span, window_in_span)
 
 
 def seconds(latencies: pa.Table) -> dict[str, Floats]:
-    """Return all values of `latency`, `event_latency` and `window_latency`; nothing is clipped.
+    """Return all values of each kind of latency; nothing is clipped.
 
-    Each is in the order of the rows; rows without a window have no `window_latency`.
+    Each is in the order of the rows; rows without a window have no `window_latency`, those whose
+    engine does not say when it took in its inputs no `processing_latency`.
     """
-    return {name: _since(latencies, start) for name, start in _SINCE.items()}
+    return {name: _since(latencies, name) for name in SINCE}
 
 
 def summarize(latencies: pa.Table) -> dict[str, float]:
@@ -57,7 +70,13 @@ def summarize(latencies: pa.Table) -> dict[str, float]:
     return metrics
 
 
-def _since(latencies: pa.Table, start: str) -> Floats:
-    passed_ms = pc.drop_null(pc.subtract(latencies["emitted"], latencies[start]))
-    values_s: Floats = passed_ms.to_numpy().astype(np.float64) / 1000
+def passed_ms(latencies: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a kind of latency of each row; null where it has none."""
+    start = pc.coalesce(*(latencies[column] for column in SINCE[name]))
+    return pc.subtract(latencies["emitted"], start)
+
+
+def _since(latencies: pa.Table, name: str) -> Floats:
+    known_ms = pc.drop_null(passed_ms(latencies, name))
+    values_s: Floats = known_ms.to_numpy().astype(np.float64) / 1000
     return values_s

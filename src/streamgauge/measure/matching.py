@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.spec.contracts import AnswersInEventTime
 from streamgauge.spec.trial import Counts
 
 Agree = Callable[[pa.Table, pa.Table], npt.NDArray[np.bool_]]
@@ -26,8 +27,11 @@ LATENCIES = pa.schema(
         ("emitted", pa.int64()),
         ("window_end", pa.int64()),
         ("correct", pa.bool_()),
+        ("event", pa.int64()),
+        ("ingested", pa.int64()),
     ]
 )
+"""`event` is null where the intended time is the event time, `ingested` where nobody stamped it."""
 EXAMPLES = pa.schema(
     [
         ("kind", pa.string()),
@@ -51,6 +55,8 @@ class Match:
     """The earliest 20 of each kind; `at` is when it was emitted, if missing, when intended."""
     ignored: int
     """Outputs that are not compared: of windows that may stay open."""
+    lenient: int = 0
+    """Expected outputs with several right answers: records came later than the query allows."""
 
     @staticmethod
     def combine(matches: Sequence[Match]) -> Match:
@@ -65,10 +71,16 @@ class Match:
                 _cut(examples.filter(pc.field("kind") == kind)) for kind in _KINDS
             ),
             ignored=sum(match.ignored for match in matches),
+            lenient=sum(match.lenient for match in matches),
         )
 
 
-def match(expected: pa.Table, outputs: pa.Table, agree: Agree) -> Match:
+def match(
+    expected: pa.Table,
+    outputs: pa.Table,
+    agree: Agree,
+    in_event_time: AnswersInEventTime | None = None,
+) -> Match:
     """Match outputs with answers: the first output of a key decides, each key wants exactly one.
 
     Args:
@@ -76,6 +88,7 @@ def match(expected: pa.Table, outputs: pa.Table, agree: Agree) -> Match:
             there or not, and is compared if it is; one with a null value is not compared at all.
         outputs: key (null if unreadable), value, emitted, partition, offset.
         agree: tells for aligned rows of both tables whether the output is right.
+        in_event_time: tells what is to be known of outputs in event time.
     """
     pairing = _Pairing(expected, outputs)
     answered = pairing.answered
@@ -85,9 +98,10 @@ def match(expected: pa.Table, outputs: pa.Table, agree: Agree) -> Match:
     assert right.shape == answered.shape, "agree() must judge every pair of rows"
     return Match(
         counts=_counts(pairing, right),
-        latencies=_latencies(answers, first, right),
+        latencies=_latencies(answers, first, right, in_event_time),
         examples=_examples(pairing, right),
         ignored=pairing.ignored_outputs,
+        lenient=in_event_time.lenient(expected) if in_event_time else 0,
     )
 
 
@@ -192,10 +206,18 @@ def _counts(pairing: _Pairing, right: Bools) -> Counts:
     return counts
 
 
-def _latencies(answers: pa.Table, first: pa.Table, right: Bools) -> pa.Table:
+def _latencies(
+    answers: pa.Table, first: pa.Table, right: Bools, in_event_time: AnswersInEventTime | None
+) -> pa.Table:
     table = answers.select(["key", "intended", "appended", "window_end"])
     table = table.add_column(3, "emitted", first["emitted"])
-    return table.append_column("correct", pa.array(right)).cast(LATENCIES)
+    table = table.append_column("correct", pa.array(right))
+    event = ingested = pa.nulls(len(table), pa.int64())
+    if in_event_time is not None:
+        event = in_event_time.event_times(answers)
+        ingested = in_event_time.ingestion_times(first)
+    table = table.append_column("event", event).append_column("ingested", ingested)
+    return table.cast(LATENCIES)
 
 
 def _examples(pairing: _Pairing, right: Bools) -> pa.Table:

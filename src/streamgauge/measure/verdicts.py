@@ -28,12 +28,20 @@ class Driver:
     due: int
     """Records that the schedule wanted sent."""
     sent: int
+    """Records that were acknowledged, or with acks=0 handed over."""
     lateness_p99_s: float | None
     """Of append − intended, over all records; None when the inputs could not be read back."""
     clock_moved_s: float
     """Change of realtime − monotonic during the trial."""
     clock_offset_s: float | None = None
     """Greatest offset to the clock of a remote service; None when all are on this machine."""
+    errors: int = 0
+    """Records that the producer gave up."""
+    backpressure_s: float = 0.0
+    """Time without room in the producer's buffer."""
+    send_lateness_p99_s: float | None = None
+    """Of sending − intended, over all records."""
+    senders: int = 1
 
 
 @dataclass(frozen=True)
@@ -80,18 +88,57 @@ def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
 
 
 def _late_because(load: LoadSpec, driver: Driver) -> str | None:
-    advice = "lower the rate or give the sender a core of its own"
-    if driver.due and driver.sent / driver.due < load.min_sent:
+    if _short(load, driver):
         return (
             f"the driver sent {_percent(driver.sent, driver.due)} of what was due"
-            f" (at least {100 * load.min_sent:g} % is needed); {advice}"
+            f" (at least {100 * load.min_sent:g} % is needed); {_limit(load, driver)}"
         )
     if driver.lateness_p99_s is not None and driver.lateness_p99_s > load.max_lateness_s:
         return (
             f"1 % of the records came {format_duration(driver.lateness_p99_s)} late or more"
-            f" (at most {format_duration(load.max_lateness_s)} is allowed); {advice}"
+            f" (at most {format_duration(load.max_lateness_s)} is allowed);"
+            f" {_limit(load, driver)}"
         )
     return None
+
+
+def _limit(load: LoadSpec, driver: Driver) -> str:
+    """Tell who was the limit, the broker or the sender, and what to do."""
+    if driver.errors:
+        return (
+            f"{driver.errors:,} records were given up without an acknowledgement:"
+            " see the broker's log and its disk"
+        )
+    if driver.backpressure_s > load.max_lateness_s:
+        return (
+            f"the sender's buffer was full for {format_duration(driver.backpressure_s)}, so the"
+            " broker was the limit: lower the rate, or raise --partitions, -L batch or -L linger"
+        )
+    sent_late_s = driver.send_lateness_p99_s
+    if sent_late_s is not None and sent_late_s <= load.max_lateness_s and not _short(load, driver):
+        return (
+            f"99 % were sent at most {format_duration(sent_late_s)} late, so the broker was the"
+            " limit: lower the rate or give the broker a core of its own"
+        )
+    return (
+        "the sender was the limit: lower the rate, give it a core of its own"
+        f" or share the load (-L senders={driver.senders + 1})"
+    )
+
+
+def _short(load: LoadSpec, driver: Driver) -> bool:
+    return bool(driver.due) and driver.sent / driver.due < load.min_sent
+
+
+def took(load: LoadSpec, driver: Driver) -> Verdict:
+    """Decide whether the broker took the load that it was offered."""
+    evidence = {**asdict(driver), "min_sent": load.min_sent}
+    share = f"the broker took {_percent(driver.sent, driver.due)} of what was due"
+    if _short(load, driver):
+        return Verdict(holds=False, reason=f"{share}; {_limit(load, driver)}", evidence=evidence)
+    late_s = driver.send_lateness_p99_s
+    late = "" if late_s is None else f", 99 % of it sent at most {format_duration(late_s)} late"
+    return Verdict(holds=True, reason=f"{share}{late}", evidence=evidence)
 
 
 def correct(

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report import ladder
+from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -30,25 +30,12 @@ def render(folder: RunFolder) -> RenderableType:
         if shown := [result for result in results if result.spec.number in numbers]:
             parts.append(_table(shown))
     else:
-        parts.append(_table(results))
+        study = STUDIES.get(record.spec.experiment)
+        parts += study(folder) if study else [_table(results)]
         parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
-
-
-def runs_table(folders: Sequence[RunFolder]) -> Table:
-    """List runs, the latest first."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("run", "started", "status", "trials", "what"):
-        table.add_column(name)
-    for folder in folders:
-        record = folder.record()
-        spec = record.spec
-        what = f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}"
-        number = str(len(folder.trials()))
-        table.add_row(record.id, record.started, record.status, number, escape(what))
-    return table
 
 
 def _headline(record: RunRecord) -> Text:
@@ -57,6 +44,8 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
+    if isinstance(ceiling := record.machine.get("ceiling"), float):
+        line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
     )

@@ -15,6 +15,11 @@ Cell = str | int | float | None
 
 def write_csv(file: Path, results: Sequence[TrialResult]) -> None:
     """Write one line per trial; metrics that no trial has get no column."""
+    write_atomically(file, csv_text(results))
+
+
+def csv_text(results: Sequence[TrialResult]) -> str:
+    """Return the lines of results.csv."""
     names = sorted({name for result in results for name in result.metrics})
     text = io.StringIO()
     rows = [{**_published(result), **_details(result, names)} for result in results]
@@ -22,7 +27,7 @@ def write_csv(file: Path, results: Sequence[TrialResult]) -> None:
         writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    write_atomically(file, text.getvalue())
+    return text.getvalue()
 
 
 def _published(result: TrialResult) -> dict[str, Cell]:
@@ -56,6 +61,11 @@ def _details(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
         "mode": spec.mode,
         "repeat": spec.repeat,
         "partitions": spec.partitions,
+        "acks": spec.load.acks,
+        "batch": spec.load.batch,
+        "linger": spec.load.linger_s,
+        "senders": spec.load.senders,
+        "source": spec.load.source,
         "quick": _word(spec.quick),
         "status": result.status,
         "valid": _word(result.valid.holds),

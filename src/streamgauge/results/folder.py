@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +45,7 @@ class RunRecord(Model):
     spec: RunSpec
     command: list[str]
     """The command that was typed."""
+    workload_version: str | None = None
     machine: dict[str, JsonValue]
     owner: Owner
     status: RunStatus = "running"
@@ -60,7 +61,12 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, runs: Path, spec: RunSpec, command: list[str], machine: Mapping[str, Any]
+        cls,
+        runs: Path,
+        spec: RunSpec,
+        command: list[str],
+        machine: Mapping[str, Any],
+        workload_version: str | None = None,
     ) -> RunFolder:
         """Make the folder of a new run and write its run.json."""
         now = datetime.now(UTC)
@@ -79,6 +85,7 @@ class RunFolder:
                 started=now.isoformat(timespec="seconds"),
                 spec=spec,
                 command=command,
+                workload_version=workload_version,
                 machine=dict(machine),
                 owner=_this_process(),
             )
@@ -150,8 +157,12 @@ class RunFolder:
             if file.exists():
                 try:
                     yield TrialResult.model_validate_json(file.read_text("utf-8"))
-                except ValidationError as error:
+                except (OSError, ValueError) as error:
                     raise UsageError(f"{file} is no readable trial: {error}") from None
+
+    def count_finished(self) -> int:
+        """Count the finished trials without reading them."""
+        return sum(1 for _ in (self.path / "trials").glob("*/trial.json"))
 
 
 def find(runs: Path, name: str) -> RunFolder:
@@ -161,12 +172,12 @@ def find(runs: Path, name: str) -> RunFolder:
         return RunFolder(path)
     folders = all_runs(runs)
     if name.startswith("@") and name[1:].isdigit():
-        latest = sorted(folders, key=_started, reverse=True)
+        latest = [folder for folder, _ in latest_first(read_all(folders)[0])]
         if int(name[1:]) < len(latest):
             return latest[int(name[1:])]
         raise UsageError(f"there is no run {name}: {runs} holds {len(latest)}")
     matches = [folder for folder in folders if folder.name.startswith(name)]
-    matches = matches or [folder for folder in folders if _tagged(folder, name)]
+    matches = matches or [f for f, record in read_all(folders)[0] if tagged(record, name)]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -179,12 +190,28 @@ def all_runs(runs: Path) -> list[RunFolder]:
     return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]
 
 
-def _started(folder: RunFolder) -> tuple[str, str]:
-    return folder.record().started, folder.name
+_Read = tuple[RunFolder, RunRecord]
 
 
-def _tagged(folder: RunFolder, name: str) -> bool:
-    tags = folder.record().spec.tags
+def read_all(folders: Iterable[RunFolder]) -> tuple[list[_Read], list[str]]:
+    """Read the records of runs; one that cannot be read must not hide the others."""
+    found, unreadable = [], []
+    for folder in folders:
+        try:
+            found.append((folder, folder.record()))
+        except UsageError as error:
+            unreadable.append(error.message)
+    return found, unreadable
+
+
+def latest_first(runs: Iterable[_Read]) -> list[_Read]:
+    """Sort runs by their start."""
+    return sorted(runs, key=lambda each: (each[1].started, each[0].name), reverse=True)
+
+
+def tagged(record: RunRecord, name: str) -> bool:
+    """Tell whether a run has a tag, given as `key=value` or as the value alone."""
+    tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
 

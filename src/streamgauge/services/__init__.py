@@ -40,10 +40,14 @@ def check_names(names: Iterable[str]) -> list[str]:
 def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     """Return the services that a run needs: given ones where it names an address."""
     from streamgauge.services.given import GivenKafka, GivenPostgres
+    from streamgauge.services.kafka import EmbeddedKafka
     from streamgauge.spec import addresses
+    from streamgauge.spec.trial import NO_ENGINE
 
     services: list[Service[Any]] = [
-        GivenKafka(addresses.parse_kafka(spec.kafka)) if spec.kafka else embedded("kafka", options)
+        GivenKafka(addresses.parse_kafka(spec.kafka))
+        if spec.kafka
+        else EmbeddedKafka(options, jmx=spec.engine == NO_ENGINE)
     ]
     if _needs_tables(spec):
         services.append(

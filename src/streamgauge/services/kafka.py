@@ -11,12 +11,13 @@ from pathlib import Path
 
 from streamgauge import process
 from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, Java, find_java
 from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Embedded, Options
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.endpoints import JmxEndpoint, KafkaEndpoint
 
 HEAP = "512m"
 FORMAT_WITHIN_S = 60.0
@@ -50,6 +51,8 @@ _SETTINGS = {
     "background.threads": "2",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.segment.bytes": "268435456",
+    # Topics that may forget shall do so before the disk is full.
+    "log.retention.check.interval.ms": "5000",
 }
 
 
@@ -61,6 +64,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings: Broker settings on top of ours.
         client: librdkafka settings that clients then need.
         class_path: Jars or folders with further classes for the broker.
+        jmx: Whether it tells what it counts, on loopback, to who knows a generated password.
     """
 
     name = "kafka"
@@ -73,11 +77,13 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings: Mapping[str, str] | None = None,
         client: Mapping[str, str] | None = None,
         class_path: Sequence[Path] = (),
+        jmx: bool = False,
     ) -> None:
         super().__init__(options)
         self._settings = dict(settings or {})
         self._client = dict(client or {})
         self._extra = tuple(class_path)
+        self._jmx = jmx
         self._java: Java | None = None
         self._class_path = ""
         self._cluster = ""
@@ -102,8 +108,10 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         """Start the broker."""
         port, controller_port = self.options.choose_port(), self.options.choose_port()
         self._write_config(instance, port, controller_port)
-        broker = self._start(instance, log, "kafka.Kafka", [str(_config(instance))])
-        return broker, KafkaEndpoint(f"127.0.0.1:{port}", self._client)
+        jmx = _open_jmx(instance, self.options.choose_port()) if self._jmx else None
+        jvm = _jmx_arguments(instance, jmx) if jmx else []
+        broker = self._start(instance, log, "kafka.Kafka", [str(_config(instance))], jvm)
+        return broker, KafkaEndpoint(f"127.0.0.1:{port}", self._client, jmx)
 
     def is_ready(self, endpoint: KafkaEndpoint) -> bool:
         """Ask for the brokers and the controller; a stranger may answer on a port it took."""
@@ -123,12 +131,17 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         return endpoint.bootstrap
 
     def _start(
-        self, instance: Instance, log: Path, program: str, arguments: Sequence[str]
+        self,
+        instance: Instance,
+        log: Path,
+        program: str,
+        arguments: Sequence[str],
+        jvm: Sequence[str] = (),
     ) -> Process:
         assert self._java is not None
-        heap = [f"-Xms{HEAP}", f"-Xmx{HEAP}"]
+        options = [f"-Xms{HEAP}", f"-Xmx{HEAP}", *_JVM, *jvm]
         return process.start(
-            [self._java.executable, *heap, *_JVM, "-cp", self._class_path, program, *arguments],
+            [self._java.executable, *options, "-cp", self._class_path, program, *arguments],
             log=log,
             env=ENVIRONMENT,
             detached=instance.folder if self.options.detached else None,
@@ -145,6 +158,30 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings = {**_SETTINGS, **ports, **self._settings}
         lines = (f"{key}={_escape(value)}\n" for key, value in settings.items())
         _config(instance).write_text("".join(lines), encoding="ascii")
+
+
+def _open_jmx(instance: Instance, port: int) -> JmxEndpoint:
+    """Write the files that let one user read, and nobody else."""
+    jmx = JmxEndpoint(port, "streamgauge", secrets.token_urlsafe(24))
+    write_atomically(instance.folder / "jmx.password", f"{jmx.user} {jmx.password}\n", 0o600)
+    write_atomically(instance.folder / "jmx.access", f"{jmx.user} readonly\n", 0o600)
+    return jmx
+
+
+def _jmx_arguments(instance: Instance, jmx: JmxEndpoint) -> list[str]:
+    remote = {
+        "host": "127.0.0.1",
+        "port": jmx.port,
+        "rmi.port": jmx.port,
+        "authenticate": "true",
+        "ssl": "false",
+        "password.file": instance.folder / "jmx.password",
+        "access.file": instance.folder / "jmx.access",
+    }
+    return [
+        "-Djava.rmi.server.hostname=127.0.0.1",
+        *(f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in remote.items()),
+    ]
 
 
 def _config(instance: Instance) -> Path:

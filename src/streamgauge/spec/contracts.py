@@ -158,6 +158,8 @@ class Payloads:
     """Payload of record i is `ring[i % len(ring)]`."""
     marker: bytes | None = None
     """Payload of markers; None where the stream's own next records serve."""
+    sentinel: bytes | None = None
+    """Payload of sentinels, for queries that need them to close their last windows."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,31 @@ class AnswersInTables(Answers, Protocol):
         """Return key (null for what should not have been done), value and emitted."""
 
 
+@runtime_checkable
+class AnswersInGroups(Answers, Protocol):
+    """Ability of answers: keys that can only be answered together, as the pairs of a join."""
+
+    def groups(self, keys: pa.ChunkedArray) -> pa.Array:
+        """Return the group (string) of each key, which is merged in one place.
+
+        Expected rows whose key has none are handed to every place.
+        """
+
+
+@runtime_checkable
+class AnswersInEventTime(Answers, Protocol):
+    """Ability of answers: outputs have times of their own, and records may come too late."""
+
+    def event_times(self, expected: pa.Table) -> pa.Array:
+        """Return the event time (int64) of each expected output, as the workload defines it."""
+
+    def ingestion_times(self, outputs: pa.Table) -> pa.Array:
+        """Return when the engine took in the latest input of each output; null where unsaid."""
+
+    def lenient(self, expected: pa.Table) -> int:
+        """Count the expected outputs with several right answers, since records came too late."""
+
+
 @dataclass(frozen=True)
 class Act:
     """Something the harness does at a set time of a trial."""
@@ -235,6 +262,9 @@ class Query:
     """Business tables that it reads or writes; recorded with every trial."""
     window_ms: int | None = None
     """Size of its time windows, if it has any."""
+    needs_sentinels: bool = False
+    """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
+    every input partition once all before them was consumed; they are in no answer."""
     sample: Callable[[int, bytes], float] | None = None
     """Seconds from intended time to append time of one output, for the live view."""
 
@@ -256,6 +286,14 @@ class Workload(Protocol):
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render a stream's payloads for `count` records; called in the sender's process."""
+
+
+@runtime_checkable
+class ShapesQueries(Workload, Protocol):
+    """Ability of a workload: its parameters shape its queries, as the size of their windows."""
+
+    def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
+        """Return the query as these parameters make it."""
 
 
 @dataclass(frozen=True)
@@ -307,6 +345,14 @@ class Experiment(Protocol):
 
     def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
         """Conclude from the trials."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """Ability of an experiment: it tells why it wants a trial."""
+
+    def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
+        """Give the reason in a few words."""
 
 
 @runtime_checkable

@@ -8,11 +8,22 @@ from typing import TypedDict
 
 
 @dataclass(frozen=True)
+class JmxEndpoint:
+    """Where a broker tells what it counts."""
+
+    port: int
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class KafkaEndpoint:
     """A Kafka cluster, and the librdkafka settings (TLS, SASL) that a client of it needs."""
 
     bootstrap: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    jmx: JmxEndpoint | None = None
+    """Of a broker on this machine; None where nobody asked for it."""
 
     @property
     def address(self) -> str:

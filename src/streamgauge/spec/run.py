@@ -11,6 +11,13 @@ from streamgauge.spec.trial import LoadSpec, Model
 Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
+class Variant(Model):
+    """One of several ways to send a load that a run tries."""
+
+    load: LoadSpec
+    partitions: int = Field(ge=1)
+
+
 class RunSpec(Model):
     """Everything that decides what a run does."""
 
@@ -26,6 +33,8 @@ class RunSpec(Model):
     transport: str = "kafka"
     rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
     """Records per second and input stream; one trial for each."""
+    schedule: str | None = None
+    """The load's shape (--load); the rate is then its mean."""
     duration_s: float = Field(default=300.0, gt=0)
     warmup_s: float = Field(default=90.0, ge=0)
     repeats: int = Field(default=1, ge=1)
@@ -33,6 +42,8 @@ class RunSpec(Model):
     cores: int | None = Field(default=None, ge=1)
     seed: int = Field(default=1, ge=0)
     load: LoadSpec = LoadSpec()
+    variants: tuple[Variant, ...] = ()
+    """Combinations of settings to be tried, where several were asked for."""
     objectives: tuple[str, ...] = ()
     tags: dict[str, str] = {}
     quick: bool = False
@@ -57,10 +68,11 @@ class RunSpec(Model):
 
     @model_validator(mode="after")
     def _load_can_be_sent(self) -> RunSpec:
-        if self.load.idempotence and self.load.acks != "all":
-            raise ValueError(
-                f"acks={self.load.acks} excludes idempotence; add -L idempotence=false"
-            )
-        if self.load.buffer < self.load.batch:
-            raise ValueError("the buffer cannot hold a batch; raise -L buffer or lower -L batch")
+        for load in (self.load, *(variant.load for variant in self.variants)):
+            if load.idempotence and load.acks != "all":
+                raise ValueError(f"acks={load.acks} excludes idempotence; add -L idempotence=false")
+            if load.buffer < load.batch:
+                raise ValueError(
+                    "the buffer cannot hold a batch; raise -L buffer or lower -L batch"
+                )
         return self

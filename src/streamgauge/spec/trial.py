@@ -6,6 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+NO_ENGINE = "none"
+"""Name of the engine of a trial that has none: the broker alone is looked at."""
+
 Status = Literal["done", "failed", "invalid", "interrupted"]
 
 
@@ -27,6 +30,12 @@ class LoadSpec(Model):
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     idempotence: bool = True
     """Keeps the order of sending in the log; needs acks=all."""
+    senders: int = Field(default=1, ge=1, le=64)
+    """Processes that share the load."""
+    spark: str | None = None
+    """Master of the Spark cluster whose tasks send; None for processes of this machine."""
+    source: Literal["memory", "stream"] = "memory"
+    """Where payloads come from: rendered into memory, or streamed from a file."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)
@@ -47,7 +56,9 @@ class TrialSpec(Model):
     engine_options: dict[str, str] = {}
     transport: str = "kafka"
     rate: float
-    """Records per second and input stream."""
+    """Records per second and input stream; with a schedule the mean of the measured time."""
+    schedule: str | None = None
+    """The load's shape (--load); None for a constant rate."""
     duration_s: float
     warmup_s: float
     tail_s: float = 2.0
@@ -66,11 +77,6 @@ class TrialSpec(Model):
     def load_s(self) -> float:
         """Length of the whole load."""
         return self.warmup_s + self.duration_s + self.tail_s
-
-    @property
-    def records(self) -> int:
-        """Records per input stream, without markers."""
-        return int(self.rate * self.load_s)
 
 
 class Counts(Model):
@@ -151,6 +157,8 @@ class TrialResult(Model):
     """The measured span, epoch milliseconds of intended time."""
     checkpoints_ms: list[int] = []
     """When the engine paused for a checkpoint inside the measured span, epoch milliseconds."""
+    window_ms: int | None = None
+    """Size of the query's time windows, if it has any."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}

@@ -13,7 +13,6 @@ from typing import Self, TypeVar
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -34,6 +33,13 @@ from streamgauge.spec.endpoints import KafkaEndpoint
 
 TIMESTAMPS = "message.timestamp.type"
 _TOPIC_SETTINGS = {TIMESTAMPS: "LogAppendTime", "retention.ms": "-1", "retention.bytes": "-1"}
+FORGET_BYTES = 1 << 30
+"""Of each partition at least so much is kept of a topic that forgets."""
+_FORGETFUL = {
+    "retention.bytes": str(FORGET_BYTES),
+    "segment.bytes": str(128 << 20),
+    "file.delete.delay.ms": "1000",
+}
 _REQUEST_S = 10.0
 _READ_ONLY = {
     "group.id": "streamgauge-observer",
@@ -72,16 +78,26 @@ class KafkaTransport:
         self.endpoint = endpoint
         self._settings = dict(endpoint.client_settings())
         self._counts: dict[str, int] = {}
+        self._groups: dict[str, Consumer] = {}
+        """Consumers that ask for the offsets of a group, and never join it."""
 
-    def create(self, endpoints: Endpoints, *, timeout_s: float = 30.0) -> None:
+    def create(
+        self, endpoints: Endpoints, *, forgets: bool = False, timeout_s: float = 30.0
+    ) -> None:
         """Create the trial's topics and wait until they can be used.
+
+        Args:
+            endpoints: Their names and partitions.
+            forgets: Whether old records may go, so that the disk stays bounded.
+            timeout_s: How long to wait.
 
         Raises:
             NotReady: The broker refuses, or stamps records with another time than its own.
         """
         topics = _topics(endpoints)
+        settings = {**_TOPIC_SETTINGS, **(_FORGETFUL if forgets else {})}
         created = self._admin.create_topics(
-            [NewTopic(topic, endpoints.partitions, config=_TOPIC_SETTINGS) for topic in topics],
+            [NewTopic(topic, endpoints.partitions, config=settings) for topic in topics],
             operation_timeout=_REQUEST_S,
         )
         for topic, future in created.items():
@@ -111,7 +127,7 @@ class KafkaTransport:
             _gone(future, f"cannot delete topic {topic}", KafkaError.UNKNOWN_TOPIC_OR_PART)
         groups = self._admin.delete_consumer_groups([endpoints.group])
         for group, future in groups.items():
-            _gone(future, f"cannot delete group {group}", KafkaError.GROUP_ID_NOT_FOUND)
+            _gone(future, f"cannot delete group {group}", *_NO_GROUP_YET)
 
     def delete_left(self, prefix: str) -> None:
         """Delete the topics that an earlier try of a run could not delete itself."""
@@ -156,27 +172,24 @@ class KafkaTransport:
 
     def committed(self, group: str, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
         """Return the offsets that a consumer group has committed, by topic and partition."""
-        wanted = set(topics)
-        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+        if group not in self._groups:
+            self._groups[group] = Consumer({**self._settings, **_READ_ONLY, "group.id": group})
+        asked = [TopicPartition(t, p) for t in topics for p in range(self._partitions(t))]
+        # Not asked through the admin client: librdkafka (2.16) dereferences a null pointer there
+        # when the broker has not yet made room for groups.
         try:
-            found = asked[group].result(_REQUEST_S)
+            found = self._groups[group].committed(asked, timeout=_REQUEST_S)
         except KafkaException as error:
-            if error.args[0].code() in _NO_GROUP_YET:
-                return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
-        except TimeoutError as error:
-            raise TrialInvalid(f"no answer about the offsets of group {group}") from error
-        return {
-            (at.topic, at.partition): at.offset
-            for at in found.topic_partitions or []
-            if at.topic in wanted and at.offset >= 0
-        }
+        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
     def close(self) -> None:
         """Close what was opened to look at the topics."""
         if "_sampler" in self.__dict__:
             self._sampler.close()
             del self._sampler
+        for group in list(self._groups):
+            self._groups.pop(group).close()
 
     def __enter__(self) -> Self:
         return self
@@ -313,12 +326,12 @@ def _unknown_topic(error: KafkaException) -> bool:
     return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
-def _gone(future: Future[T], what: str, absent: int) -> None:
+def _gone(future: Future[T], what: str, *absent: int) -> None:
     """Wait for a deletion; that there was nothing to delete is fine."""
     try:
         future.result(_REQUEST_S)
     except KafkaException as error:
-        if error.args[0].code() != absent:
+        if error.args[0].code() not in absent:
             raise TrialInvalid(f"{what}: {error.args[0].str()}") from error
     except TimeoutError as error:
         raise TrialInvalid(f"{what}: no answer within {_REQUEST_S:g} s") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.planning import load_engine, load_workload, trial_job
+from streamgauge.planning import load_engine, trial_job, trial_query
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import record
 from streamgauge.validation.validator import Validation, validate
@@ -21,7 +21,7 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
         UsageError: The trial's records were not kept.
     """
     spec = result.spec
-    query = load_workload(spec.workload).queries[spec.query]
+    query = trial_query(spec)
     inputs, output = record.kept_records(folder, query)
     tables = record.read_tables(folder)
     answers = load_engine(spec.engine).answers

@@ -21,6 +21,11 @@ TIMELY_S = 5.0
 Finished = Mapping[tuple[str, int], int]
 
 
+def still_s(query: Query, trigger_s: float | None) -> float:
+    """Tell how long the output must be unchanged: sentinels close windows a trigger later."""
+    return STILL_S + 2 * (trigger_s or 0.0) if query.needs_sentinels else STILL_S
+
+
 class Drainage:
     """Follows an engine's progress and outputs through one trial."""
 
@@ -32,6 +37,7 @@ class Drainage:
         table_answered: Callable[[Sequence[Marker]], bool],
         job: Job,
         now_s: Callable[[], float] = time.monotonic,
+        still_s: float = STILL_S,
     ) -> None:
         self._query = query
         self._endpoints = endpoints
@@ -39,6 +45,7 @@ class Drainage:
         self._table_answered = table_answered
         self._job = job
         self._now_s = now_s
+        self._still_s = still_s
         self._answered: set[str | None] = set()
         self._tail: Tail | None = None
         self._lock = threading.Lock()
@@ -116,7 +123,7 @@ class Drainage:
         ends = self._transport.log_end(output) if output else []
         if self._still is None or self._still[0] != ends:
             self._still = (ends, self._now_s())
-        return self._now_s() - self._still[1] >= STILL_S
+        return self._now_s() - self._still[1] >= self._still_s
 
     def _committed(self) -> Finished:
         streams = {topic: stream for stream, topic in self._endpoints.inputs.items()}

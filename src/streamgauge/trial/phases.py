@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,10 +22,11 @@ from streamgauge.errors import (
     UsageError,
 )
 from streamgauge.load.messages import Marker
-from streamgauge.load.process import Sender
+from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
-from streamgauge.planning import load_engine, load_workload, trial_job
+from streamgauge.planning import load_engine, load_workload, trial_job, trial_query
 from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.contracts import (
     Act,
@@ -40,7 +41,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench, Outcome
-from streamgauge.trial.drain import Drainage
+from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
 from streamgauge.units import format_duration
@@ -76,7 +77,7 @@ class Trial:
         self.folder = folder
         self.workload = load_workload(spec.workload)
         self.engine = load_engine(spec.engine)
-        self.query: Query = self.workload.queries[spec.query]
+        self.query: Query = trial_query(spec)
         warnings: list[str] = []
         if isinstance(self.workload, HasTables):
             spec, warnings = self.workload.plan(spec)
@@ -89,8 +90,12 @@ class Trial:
         transport = cast(type[KafkaTransport], registry.load("transports", spec.transport))
         self.transport = transport(bench.kafka.endpoint)
         self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
+        self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
+        self._sampler: Sampler | None = None
+        self._told_s = 0.0
+        """Time of the last sample that was announced."""
 
     def run(self) -> TrialResult:
         """Go through all phases; what breaks off a trial becomes its status and cause."""
@@ -104,6 +109,9 @@ class Trial:
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
             self._clean_up()
+        return self._result()
+
+    def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
 
     def _clean_up(self) -> None:
@@ -150,9 +158,7 @@ class Trial:
                 self._prepare_tables()
                 self.transport.create(self.endpoints)
                 self._compare_clocks()
-                sender = stack.enter_context(Sender.start(self.spec, self.endpoints, self.folder))
-                self.watch.sender = sender
-                sender.check = self.watch.check
+                sender = stack.enter_context(self._start_senders())
             if self.spec.preload:
                 self._preload(sender)
             with self._phase("start"):
@@ -161,9 +167,14 @@ class Trial:
                 if not self.spec.preload:
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
-                self.query, self.endpoints, self.transport, self._table_answered, job
+                self.query,
+                self.endpoints,
+                self.transport,
+                self._table_answered,
+                job,
+                still_s=self._still_s,
             )
-            sampler = Sampler(self._probes(job, sender, drainage))
+            sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
@@ -172,10 +183,10 @@ class Trial:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender.markers())
-                self._run_load(sender, sampler)
+                self._run_load(sender)
             with self._phase("drain"):
                 drainage.follow()
-                self._drain(drainage, sender.markers())
+                self._drain(drainage, sender)
             self.outcome.sender = sender.finish()
             self.watch.sender = None
             self._compare_clocks()
@@ -201,9 +212,9 @@ class Trial:
                 found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
-    def _probes(self, job: Job, sender: Sender, drainage: Drainage) -> dict[str, Probe]:
+    def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
-        roots |= {"engine": job.processes, "sender": lambda: [sender.pid]}
+        roots |= {"engine": job.processes, "sender": lambda: sender.pids}
         return trial_probes(
             self.query, self.endpoints, self.transport, roots, drainage.finished, sender
         )
@@ -215,15 +226,24 @@ class Trial:
                 self.spec, self.endpoints.postgres, self.bench.cache, self.bench.spark
             )
 
+    def _start_senders(self) -> Senders:
+        """Start them on CPUs that the engine does not have, where there are any."""
+        cpus = self._cpus[self.spec.cores :] if self.spec.cores else None
+        sender = Senders.start(self.spec, self.endpoints, self.folder, affinity=cpus)
+        self.watch.sender = sender
+        sender.check = self.watch.check
+        return sender
+
     def _start_engine(self) -> Job:
-        cpus = sorted(os.sched_getaffinity(0))[: self.spec.cores]
-        resources = Resources(cpus=tuple(cpus))
+        resources = Resources(cpus=tuple(self._cpus[: self.spec.cores]))
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
 
     def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
         try:
             self.watch.wait_for(
-                lambda: drainage.passed(markers), CONSUME_LIMIT_S, "the engine does not consume"
+                self._telling(lambda: drainage.passed(markers)),
+                CONSUME_LIMIT_S,
+                "the engine does not consume",
             )
         except LimitPassed as error:
             silent = not self.query.answers_markers and not drainage.finished()
@@ -233,7 +253,7 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
-    def _preload(self, sender: Sender) -> None:
+    def _preload(self, sender: Senders) -> None:
         """Send everything before the engine starts; how late is of no matter."""
         with self._phase("preload"):
             sender.ready(SENDER_LIMIT_S)
@@ -244,39 +264,35 @@ class Trial:
             except LimitPassed as error:
                 raise TrialInvalid(str(error)) from None
 
-    def _run_load(self, sender: Sender, sampler: Sampler) -> None:
+    def _run_load(self, sender: Senders) -> None:
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
         measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
         self.outcome.measured = measured
         acts = self._acts(measured)
         sender.begin(start_ms)
-        with self._phase("warm-up"):
-            self._until(begin_ms, start_ms, sender, sampler, acts)
-        with self._phase("measure"):
-            self._until(measured.end_ms, start_ms, sender, sampler, acts)
+        with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
+            self._until(begin_ms, start_ms, sender, acts)
+        with self._phase("measure", self.spec.duration_s):
+            self._until(measured.end_ms, start_ms, sender, acts)
         end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
-        with self._phase("run on"):
-            self._until(end_ms, start_ms, sender, sampler, acts)
+        with self._phase("run on", self.spec.tail_s):
+            self._until(end_ms, start_ms, sender, acts)
 
-    def _until(
-        self, end_ms: int, start_ms: int, sender: Sender, sampler: Sampler, acts: list[Act]
-    ) -> None:
+    def _until(self, end_ms: int, start_ms: int, sender: Senders, acts: list[Act]) -> None:
         """Look after the trial until a time, or until all is sent."""
         clock = self.bench.clock
-        told_s = 0.0
         while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:
             self.watch.check()
             while acts and acts[0].at_s <= now_s - start_ms / 1000:
                 self._do(acts.pop(0), start_ms)
-            if now_s - told_s >= 1:
-                told_s = now_s
-                self._tell(sampler)
+            self._tell()
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
 
     def _do(self, act: Act, start_ms: int) -> None:
         """Do what is due; the answers count on its being done in time."""
         act.do()
+        self._announce({"trial": self.spec.number, "act": act.what})
         late_s = self.bench.clock.realtime() - start_ms / 1000 - act.at_s
         if late_s > _ACT_LATE_S:
             raise TrialInvalid(f"{act.what}, but {format_duration(late_s)} late")
@@ -287,16 +303,31 @@ class Trial:
         acts = self.workload.acts(self.spec, self.endpoints.postgres, measured)
         return sorted(acts, key=lambda act: act.at_s)
 
-    def _drain(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
+    def _drain(self, drainage: Drainage, sender: Senders) -> None:
+        clock = self.bench.clock
         limit_s = CONSUME_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
+        end_s = clock.monotonic() + limit_s + self._still_s
+        markers = sender.markers()
         try:
-            self.watch.wait_for(lambda: drainage.drained(markers), limit_s, "not drained")
+            if self.query.needs_sentinels:
+                # One that overtook a record of another partition would close its window too early.
+                left_s = end_s - clock.monotonic()
+                consumed = self._telling(lambda: drainage.passed(markers))
+                self.watch.wait_for(consumed, left_s, "not consumed")
+                markers = sender.sentinels()
+            left_s = end_s - clock.monotonic()
+            drained = self._telling(lambda: drainage.drained(markers))
+            self.watch.wait_for(drained, left_s, "not drained")
         except LimitPassed:
             self.outcome.drain = Drain(False, drainage.outstanding(markers))
         else:
             self.outcome.drain = Drain(True, 0)
         if self.endpoints.output is not None:
             self._output_ends = tuple(self.transport.log_end(self.endpoints.output))
+
+    @property
+    def _still_s(self) -> float:
+        return still_s(self.query, self.outcome.job.trigger_s)
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)
@@ -339,13 +370,26 @@ class Trial:
         return inputs, output
 
     @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
+    def _phase(self, name: str, lasts_s: float | None = None) -> Iterator[None]:
         began_s = self.bench.clock.monotonic()
-        self._announce({"trial": self.spec.number, "phase": name})
+        self._announce(events.enters(self.spec.number, name, lasts_s))
         try:
             yield
         finally:
             self.outcome.phases[name] = self.bench.clock.monotonic() - began_s
 
-    def _tell(self, sampler: Sampler) -> None:
-        self._announce({"trial": self.spec.number, **sampler.newest})
+    def _telling(self, condition: Callable[[], bool]) -> Callable[[], bool]:
+        """Let whoever waits for a condition announce the samples meanwhile."""
+
+        def look() -> bool:
+            self._tell()
+            return condition()
+
+        return look
+
+    def _tell(self) -> None:
+        """Announce the newest sample, once."""
+        newest = self._sampler.newest if self._sampler is not None else {}
+        if newest and newest["at"] > self._told_s:
+            self._told_s = newest["at"]
+            self._announce(events.sampled(self.spec.number, newest))

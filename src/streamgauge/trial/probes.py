@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from streamgauge.spec.contracts import Endpoints, Query
 from streamgauge.transports.kafka import KafkaTransport
 
 if TYPE_CHECKING:
-    from streamgauge.load.process import Sender
+    from streamgauge.load.senders import Senders
     from streamgauge.trial.drain import Finished
 
 
@@ -23,7 +24,7 @@ def trial_probes(
     transport: KafkaTransport,
     roots: Mapping[str, Callable[[], Sequence[int]]],
     finished: Callable[[], Finished],
-    sender: Sender,
+    sender: Senders,
 ) -> dict[str, Probe]:
     """Return the probes of one trial by name."""
     usage = RoleUsage()
@@ -41,7 +42,7 @@ def trial_probes(
     }
 
 
-def _sent(sender: Sender) -> Mapping[str, float]:
+def _sent(sender: Senders) -> Mapping[str, float]:
     tick = sender.poll()
     return {} if tick is None else {"due": tick.due, "sent": tick.sent}
 
@@ -52,6 +53,7 @@ def _offsets(
     """Return log end and finished work, in records over all input partitions."""
     done = finished()
     row = {"log_end": float(sum(sum(transport.log_end(t)) for t in endpoints.inputs.values()))}
+    row["log_end_at"] = time.time()  # later than the row where the machine is busy
     if done:
         row["finished"] = float(sum(done.values()))
     return row

@@ -19,7 +19,7 @@ from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
 from streamgauge.trial.bench import Outcome
-from streamgauge.trial.drain import STILL_S
+from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
@@ -64,9 +64,10 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         if outcome.measured
         else None,
         checkpoints_ms=outcome.checkpoints_ms,
+        window_ms=query.window_ms,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
-        sender=outcome.sender.model_dump(exclude={"kind"}) if outcome.sender else {},
+        sender=outcome.sender.model_dump() if outcome.sender else {},
     )
 
 
@@ -77,6 +78,10 @@ def _warnings(outcome: Outcome) -> list[str]:
         found.append(f"{lost:,} records never reached the broker; the answers do without them")
     if outcome.validation is not None and (swaps := outcome.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
+    if outcome.validation is not None and (lenient := outcome.validation.lenient):
+        found.append(
+            f"{lenient:,} answers are right with or without records that came too late for them"
+        )
     interval_s, spec = outcome.job.checkpoint_s, outcome.spec
     measured = outcome.validation is not None and not (spec.quick or spec.preload)
     if interval_s and measured and not outcome.checkpoints_ms:
@@ -131,6 +136,7 @@ class _Facts:
         self.outcome = outcome
         self.span = outcome.measured or Span(0, 0)
         self.streams = len(query.streams)
+        self.still_s = still_s(query, outcome.job.trigger_s)
         validation = outcome.validation
         self.all = validation.latencies if validation else None
         self.counted = (
@@ -166,6 +172,10 @@ class _Facts:
             lateness_p99_s=p99,
             clock_moved_s=self.outcome.clock_moved_s,
             clock_offset_s=self.outcome.clock_offset_s,
+            errors=sender.errors if sender else 0,
+            backpressure_s=sender.backpressure_s if sender else 0.0,
+            send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
+            senders=sender.senders if sender else 1,
         )
 
     def kept_up(self, *, answers: bool) -> Verdict:
@@ -200,7 +210,7 @@ class _Facts:
         outcome = self.outcome
         if self.counted is None or outcome.measured is None:
             return None
-        drain_s = max(0.0, outcome.phases.get("drain", 0.0) - STILL_S)
+        drain_s = max(0.0, outcome.phases.get("drain", 0.0) - self.still_s)
         return sustained.pace(
             self.span,
             _looks(outcome.timeline, self.span, self.lag),
@@ -250,7 +260,7 @@ class _Facts:
             found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
         if self.outcome.validation is not None:
             found["validation.seconds"] = self.outcome.validation.seconds
-        return found | _usage(self.outcome.timeline, self.span)
+        return found | usage(self.outcome.timeline, self.span)
 
     def _rates(self) -> dict[str, float]:
         validation, spec = self.outcome.validation, self.outcome.spec
@@ -260,7 +270,7 @@ class _Facts:
             "rate.appended": _count(validation.times["appended"], self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
-        rows = _inside(self.outcome.timeline, self.span, "sent")
+        rows = inside(self.outcome.timeline, self.span, "sent")
         if len(rows) > 1:
             passed_s = rows[-1]["at"] - rows[0]["at"]
             rates["rate.sent"] = (rows[-1]["sent"] - rows[0]["sent"]) / passed_s
@@ -298,24 +308,25 @@ def _looks(timeline: list[Row], span: Span, lag: Floats | None) -> sustained.Loo
     """Return the looks at the log that `lag` is told for, with what was finished then."""
     if lag is None:
         return None
-    known = [row for row in _inside(timeline, span, "log_end") if "finished" in row]
+    known = [row for row in inside(timeline, span, "log_end") if "finished" in row]
     at_s = np.array([row["at"] for row in known])
     return sustained.Looks(at_s, lag, np.array([row["finished"] for row in known]))
 
 
-def _inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+def inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
+    """Return the samples of the measured span that have that value."""
     start_s, end_s = span.start_ms / 1000, span.end_ms / 1000
     return [row for row in timeline if name in row and start_s <= row["at"] < end_s]
 
 
-def _usage(timeline: list[Row], span: Span) -> dict[str, float]:
+def usage(timeline: list[Row], span: Span) -> dict[str, float]:
     """Return means over the measured span; of memory the greatest."""
     names = {name for row in timeline for name in row}
     found = {}
     for name in names:
         family = name.partition(".")[0]
         if family in {"cpu", "memory", "disk", "network", "load"}:
-            values = [row[name] for row in _inside(timeline, span, name)]
+            values = [row[name] for row in inside(timeline, span, name)]
             if values:
                 found[name] = max(values) if family == "memory" else float(np.mean(values))
     return found

@@ -20,7 +20,13 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import headers
-from streamgauge.spec.contracts import AnswerContext, Answers, Json
+from streamgauge.spec.contracts import (
+    AnswerContext,
+    Answers,
+    AnswersInEventTime,
+    AnswersInGroups,
+    Json,
+)
 from streamgauge.spec.trial import Counts
 from streamgauge.validation.plan import Range
 from streamgauge.validation.records import Records
@@ -71,12 +77,12 @@ def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:
         source.read(part.partition, part.start, part.stop), RECORDS
     ).combine_chunks()
     if part.source == OUTPUT:
-        yield from in_buckets("outputs", logged_outputs(work.answers, records), work.buckets)
+        outputs = logged_outputs(work.answers, records)
+        yield from in_buckets("outputs", outputs, work.buckets, _groups(work.answers, outputs))
         return
     yield _times(part, records, number % work.buckets)
     if work.judged:
-        expected = work.answers.expected(records, work.context)
-        yield from in_buckets("expected", expected.cast(EXPECTED), work.buckets)
+        yield from _in_buckets_of_groups(work.answers.expected(records, work.context), work)
 
 
 def logged_outputs(answers: Answers, records: pa.Table) -> pa.Table:
@@ -88,9 +94,26 @@ def logged_outputs(answers: Answers, records: pa.Table) -> pa.Table:
     return outputs.cast(LOGGED)
 
 
-def in_buckets(kind: str, table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
-    """Cut a table by its keys; a key is always found in the same bucket."""
-    bucket = _bucket_of(table["key"], buckets)
+def _in_buckets_of_groups(expected: pa.Table, work: Work) -> Iterator[pa.RecordBatch]:
+    """Cut expected rows by their groups; those without one go to every bucket."""
+    expected = expected.cast(EXPECTED)
+    groups = _groups(work.answers, expected)
+    if groups is not None and groups.null_count:
+        for_all = _pack(expected.filter(pc.is_null(groups)))
+        yield from (_moved(number, "expected", {}, for_all) for number in range(work.buckets))
+        expected, groups = expected.filter(pc.is_valid(groups)), pc.drop_null(groups)
+    yield from in_buckets("expected", expected, work.buckets, groups)
+
+
+def _groups(answers: Answers, table: pa.Table) -> pa.Array | None:
+    return answers.groups(table["key"]) if isinstance(answers, AnswersInGroups) else None
+
+
+def in_buckets(
+    kind: str, table: pa.Table, buckets: int, groups: pa.Array | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Cut a table by its keys, or by their groups; each is always found in the same bucket."""
+    bucket = _bucket_of(table["key"] if groups is None else groups, buckets)
     order = np.argsort(bucket, kind="stable")
     ordered = table.take(pa.array(order)).combine_chunks()
     ends = np.searchsorted(bucket[order], np.arange(buckets + 1))
@@ -99,8 +122,8 @@ def in_buckets(kind: str, table: pa.Table, buckets: int) -> Iterator[pa.RecordBa
             yield _moved(number, kind, {}, _pack(ordered.slice(start, end - start)))
 
 
-def _bucket_of(keys: pa.ChunkedArray, buckets: int) -> npt.NDArray[np.int64]:
-    hashes = pd.util.hash_array(keys.to_numpy(), categorize=False)
+def _bucket_of(keys: pa.ChunkedArray | pa.Array, buckets: int) -> npt.NDArray[np.int64]:
+    hashes = pd.util.hash_array(np.asarray(keys), categorize=False)
     return np.asarray(hashes % np.uint64(buckets), dtype=np.int64)
 
 
@@ -128,8 +151,14 @@ def match_bucket(rows: pa.Table, work: Work) -> pa.Table:
     if work.answers.merges:
         expected = work.answers.merge(expected, work.context).cast(EXPECTED)
     _refuse_repeated(expected["key"])
-    matched = match(expected, _gather(rows, "outputs", LOGGED), work.answers.agree)
-    facts: dict[str, Json] = {**matched.counts.model_dump(), "ignored": matched.ignored}
+    in_event_time = work.answers if isinstance(work.answers, AnswersInEventTime) else None
+    outputs = _gather(rows, "outputs", LOGGED)
+    matched = match(expected, outputs, work.answers.agree, in_event_time)
+    facts: dict[str, Json] = {
+        **matched.counts.model_dump(),
+        "ignored": matched.ignored,
+        "lenient": matched.lenient,
+    }
     latencies = _pack(matched.latencies, compression="lz4")
     row = _moved(rows["bucket"][0].as_py(), "match", facts, latencies, _pack(matched.examples))
     return pa.concat_tables([done, pa.Table.from_batches([row])])
@@ -142,8 +171,8 @@ def matches(rows: pa.Table) -> list[Match]:
     result = []
     for text, latencies, examples in zip(*columns, strict=True):
         facts = json.loads(text.as_py())
-        ignored = facts.pop("ignored")
-        result.append(Match(Counts(**facts), unpack(latencies), unpack(examples), ignored))
+        rest = {name: facts.pop(name) for name in ("ignored", "lenient")}
+        result.append(Match(Counts(**facts), unpack(latencies), unpack(examples), **rest))
     return result
 
 

@@ -44,6 +44,8 @@ class Validation:
     """`measure.matching.EXAMPLES`: the first of each kind of error."""
     ignored: int
     """Outputs of windows that may stay open."""
+    lenient: int
+    """Expected outputs with several right answers: records came later than the query allows."""
     times: pa.Table
     """appended and intended of every input record, in log order by stream and partition."""
     inversions: int
@@ -116,6 +118,7 @@ def validate(
         latencies=matched.latencies,
         examples=matched.examples,
         ignored=matched.ignored,
+        lenient=matched.lenient,
         times=times,
         inversions=inversions,
         seconds=clock() - began_s,

@@ -141,3 +141,19 @@ def test_list_shows_a_broken_plugin_beside_the_others(monkeypatch, capsys):
     monkeypatch.setattr(registry, "load", raising(RuntimeError("half installed")))
     assert execute(["list", "experiments"]) == 0
     assert "does not load: half installed" in capsys.readouterr().out
+
+
+def test_a_dry_run_draws_the_shape_of_the_load(capsys):
+    shape = "bursts:10k/s,40k/s@2s/30s"
+    assert execute(["run", "espbench/q3", "-e", "noop", "--load", shape, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "▃▃▃▃▃█▃▃▃▃▃█" in printed
+    assert "10k/s to 40k/s over 5 min" in printed
+
+
+def test_the_load_has_an_environment_twin(capsys, monkeypatch):
+    monkeypatch.setenv("STREAMGAUGE_LOAD", "steps:0/s@1s,5k/s@1s")
+    assert execute(["run", "espbench/q3", "-e", "noop", "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert " " * 30 + "█" * 30 in printed
+    assert "0/s to 5k/s over 2 s" in printed

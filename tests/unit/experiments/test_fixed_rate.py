@@ -27,3 +27,14 @@ def test_the_answer_counts(run_spec: RunSpec, make_trial: TrialMaker) -> None:
     history = [make_trial(1), make_trial(2, status="failed")]
     answer = FixedRate(run_spec).answer(history)
     assert answer == {"trials": 8, "done": 1, "correct": 2, "kept_up": 2}
+
+
+def test_it_tells_why_a_trial_comes(run_spec: RunSpec) -> None:
+    experiment = FixedRate(run_spec)
+    assert [experiment.why(trial, []) for trial in experiment.plan()[:5]] == [
+        "the first of the plan",
+        "repetition 2 of the same",
+        "the next query at this rate",
+        "repetition 2 of the same",
+        "the next rate",
+    ]

@@ -168,6 +168,15 @@ def test_several_queries_are_searched_one_after_the_other() -> None:
     assert code == 0
 
 
+def test_it_tells_what_a_trial_is_for() -> None:
+    history, _, _ = search(asked(), simulate(KINDS["steady"]))
+    experiment = Sustainable(asked())
+    told = [experiment.why(result.spec, history[:k]) for k, result in enumerate(history)]
+    assert told[:3] == ["how fast does it catch up?", *["an end of the bracket"] * 2]
+    assert told[-1] == "latency below the limit"
+    assert told.count("does it hold each time?") == 3
+
+
 def test_an_unfinished_search_says_so() -> None:
     experiment = Sustainable(asked(1000.0, 2000.0))
     (found,) = experiment.answer([])["searches"]  # type: ignore[misc]
@@ -191,6 +200,7 @@ def test_the_outline_counts_what_a_good_search_takes() -> None:
         ({"rates": ["2k/s", "2k/s"]}, "2k/s and 2k/s"),
         ({"rates": ["1k/s", "2k/s", "3k/s"]}, "two limits"),
         ({"repeats": 3}, "repeats"),
+        ({"schedule": "poisson:1k/s"}, "constant rates"),
         ({"objectives": ("latency.p99<2s",)}, "objectives"),
         ({"survey": True, "quick": True}, "exclude"),
         ({"duration": "179s"}, "needs 3 min"),

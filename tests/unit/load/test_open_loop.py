@@ -1,7 +1,10 @@
 import pytest
 
+from streamgauge.load import shapes
 from streamgauge.load.open_loop import OVERRUN_MS, OpenLoop, Stream, Tick
-from streamgauge.load.schedule import Constant
+from streamgauge.load.payloads import Memory
+from streamgauge.load.schedule import Constant, Share
+from streamgauge.load.shapes import Spans
 
 START_MS = 1_000_000
 
@@ -45,7 +48,8 @@ class Broker:
 def make_loop(
     broker: Broker, *, rate: float, records: int, streams: int = 1, partitions: int = 1
 ) -> OpenLoop:
-    rings = [Stream(f"s{k}", partitions, [b"a", b"b", b"c"], k, streams) for k in range(streams)]
+    payloads = Memory([b"a", b"b", b"c"])
+    rings = [Stream(f"s{k}", partitions, payloads, k, streams) for k in range(streams)]
     return OpenLoop(
         broker,
         rings,
@@ -124,3 +128,47 @@ def test_a_start_in_the_future_is_waited_for() -> None:
     broker = Broker(Clock())
     make_loop(broker, rate=1000.0, records=1).run(START_MS + 5000, ignore)
     assert broker.taken[0][3] >= (START_MS + 5000) * 1_000_000
+
+
+@pytest.mark.parametrize(("senders", "partitions"), [(2, 1), (3, 2), (4, 4), (5, 3)])
+def test_several_senders_send_what_one_would_have_sent(senders: int, partitions: int) -> None:
+    alone = Broker(Clock())
+    make_loop(alone, rate=7000.0, records=1001, partitions=partitions).run(START_MS, ignore)
+    together: list[tuple[str, bytes, int]] = []
+    for number in range(senders):
+        broker = Broker(Clock())
+        payloads = Memory([b"a", b"b", b"c"])
+        stream = Stream("s0", partitions, payloads, 0, 1, next=number, step=senders)
+        share = Share(Constant(7000.0), number, senders)
+        records = len(range(number, 1001, senders))
+        loop = OpenLoop(
+            broker,
+            [stream],
+            share,
+            records,
+            lambda: 0,
+            clock_ns=broker.clock,
+            sleep=broker.clock.sleep,
+        )
+        loop.run(START_MS, ignore)
+        assert loop.sent == loop.due == records
+        together += [taken[:3] for taken in broker.taken]
+    assert sorted(together) == sorted(taken[:3] for taken in alone.taken)
+
+
+def test_a_pause_of_the_load_is_kept() -> None:
+    broker = Broker(Clock())
+    schedule = shapes.steps([(1000.0, 50), (0.0, 500), (1000.0, 50)]).schedule(Spans(0, 600, 0), 1)
+    stream = Stream("s0", 1, Memory([b"a"]), 0, 1)
+    loop = OpenLoop(
+        broker,
+        [stream],
+        schedule,
+        100,
+        lambda: 0,
+        clock_ns=broker.clock,
+        sleep=broker.clock.sleep,
+    )
+    loop.run(START_MS, ignore)
+    times = [at_ns // 1_000_000 - START_MS for *_, at_ns in broker.taken]
+    assert times == [*range(50), *range(550, 600)]

@@ -44,6 +44,16 @@ def test_latencies_in_seconds_are_never_clipped():
     assert values["window_latency"].tolist() == [-0.095, 1.51]
 
 
+def test_event_and_ingestion_times_count_where_they_are_known():
+    rows = table((1000, 1010, 1500, None), (2000, 2010, 2600, None))
+    for name, times in {"event": [900, None], "ingested": [None, 2200]}.items():
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, name, pa.array(times, pa.int64()))
+    values = seconds(rows)
+    assert values["event_latency"].tolist() == [0.6, 0.6]
+    assert values["processing_latency"].tolist() == [0.4]
+
+
 def test_without_windows_there_is_no_window_latency():
     metrics = summarize(table((1000, 1010, 1020, None), (2000, 2010, 2040, None)))
     assert metrics["latency.max"] == 0.03

@@ -232,6 +232,8 @@ def test_latencies_keep_the_times_of_wrong_outputs_too():
             "emitted": emitted,
             "window_end": None,
             "correct": correct,
+            "event": None,
+            "ingested": None,
         }
         for key, intended, emitted, correct in [("a", 100, 203, True), ("b", 101, 205, False)]
     ]

@@ -41,7 +41,8 @@ def test_a_driver_on_time_is_valid():
         (
             {"sent": 931},
             "the driver sent 93.1 % of what was due (at least 99 % is needed);"
-            " lower the rate or give the sender a core of its own",
+            " the sender was the limit: lower the rate, give it a core of its own"
+            " or share the load (-L senders=2)",
         ),
         ({"due": 100_000, "sent": 98_999}, "the driver sent 98.9 % of what was due"),
         ({"lateness_p99_s": 0.25}, "1 % of the records came 250 ms late or more"),
@@ -58,6 +59,25 @@ def test_what_makes_a_trial_invalid(change, reason):
 def test_how_far_clocks_are_apart_is_told():
     verdict = valid(LoadSpec(), replace(ON_TIME, clock_offset_s=-0.003))
     assert verdict.reason.endswith("; the services' clocks are at most 3 ms off")
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"sent": 931, "errors": 5, "backpressure_s": 9.0}, "5 records were given up"),
+        ({"sent": 931, "backpressure_s": 9.0}, "buffer was full for 9 s, so the broker was"),
+        ({"sent": 931, "senders": 3}, "share the load (-L senders=4)"),
+        ({"sent": 931, "send_lateness_p99_s": 0.001}, "the sender was the limit"),
+        ({"lateness_p99_s": 0.25, "send_lateness_p99_s": 0.24}, "the sender was the limit"),
+        (
+            {"lateness_p99_s": 0.25, "send_lateness_p99_s": 0.001},
+            "99 % were sent at most 1 ms late, so the broker was the limit",
+        ),
+        ({"lateness_p99_s": 0.25, "backpressure_s": 0.2}, "raise --partitions, -L batch"),
+    ],
+)
+def test_the_reason_tells_who_was_the_limit(change, advice):
+    assert advice in valid(LoadSpec(), replace(ON_TIME, **change)).reason
 
 
 @pytest.mark.parametrize(

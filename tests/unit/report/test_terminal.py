@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from streamgauge.report.terminal import render, runs_table
+from streamgauge.report.listing import run_lines
+from streamgauge.report.terminal import render
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.summary import summary
 from streamgauge.spec.run import RunSpec
@@ -79,13 +80,12 @@ def test_of_a_broken_trial_the_cause_alone_is_told(
     assert "too short" not in text
 
 
-def test_markup_in_names_is_text(tmp_path: Path, run_spec: RunSpec) -> None:
-    spec = run_spec.model_copy(update={"engine": "[red]x[/red]"})
+def test_names_of_runs_are_text(tmp_path: Path, run_spec: RunSpec) -> None:
+    spec = run_spec.model_copy(update={"engine": "[red]x[/red]", "tags": {"a": "\x1b[31m\n"}})
     folder = RunFolder.create(tmp_path, spec, [], {})
-    console = Console(file=io.StringIO(), width=200)
-    console.print(runs_table([folder]))
-    assert isinstance(console.file, io.StringIO)
-    assert "[red]x[/red]" in console.file.getvalue()
+    header, line = run_lines([(folder, folder.record())])
+    assert header.split()[0] == "run"
+    assert "on [red]x[/red] · a=�[31m�" in line
 
 
 def test_the_summary_has_what_scripts_need(folder: RunFolder, make_trial: TrialMaker) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pytest
@@ -100,3 +100,27 @@ def test_ids_that_go_down_are_counted() -> None:
     mine = work([b"%d;1;x" % i for i in (0, 2, 1, 3, 5, 4)], [], buckets=1)
     (times,) = [row for row in read(mine).to_pylist() if row["kind"] == "times"]
     assert '"inversions": 2' in times["facts"]
+
+
+@dataclass(frozen=True)
+class InGroups(Identity):
+    """Keys with the same first digit belong together; one record is of interest to all."""
+
+    def groups(self, keys: pa.ChunkedArray) -> pa.Array:
+        found = [None if key == "99" else (key or "")[:1] for key in keys.to_pylist()]
+        return pa.array(found, pa.string())
+
+
+def test_groups_stay_together_and_rows_without_one_go_everywhere() -> None:
+    values = [b"%d;1;x" % i for i in range(100)]
+    mine = replace(work(values, values[:99], buckets=4), answers=InGroups())
+    places: dict[tuple[str, str], set[int]] = {}
+    for row in read(mine).to_pylist():
+        if row["kind"] != "times":
+            for key in tasks.unpack(pa.scalar(row["table"], pa.binary()))["key"].to_pylist():
+                group = key if key == "99" else key[:1]
+                places.setdefault((row["kind"], group), set()).add(row["bucket"])
+    assert places.pop(("expected", "99")) == {0, 1, 2, 3}
+    assert all(len(found) == 1 for found in places.values())
+    for group in "123456789":
+        assert places["expected", group] == places["outputs", group]

@@ -14,6 +14,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 MAX_STEPS = 60
+BISECTIONS = 50
+VANISHING = 700.0
+"""exp(−x) of a greater x is hardly a number, or 0."""
 TOLERANCE = 1e-10
 LOG_BETA = (-60.0, 60.0)
 """Bracket in which every root lies that makes a difference to a double's exponential."""
@@ -23,9 +26,15 @@ def outlier_probabilities(points: Floats, perplexity: float) -> Floats:
     """Return the probability of being an outlier of each point (one row per point)."""
     distances = _distances_to_others(points)
     # Affinities are relative, so each point's nearest may have 1: nothing underflows.
-    distances -= distances.min(axis=1, keepdims=True)
-    affinities = np.exp(-_decay(distances, np.log(perplexity))[:, None] * distances)
+    nearest = distances.min(axis=1)
+    distances -= nearest[:, None]
+    target = float(np.log(perplexity))
+    decay = _decay(distances, target)
+    affinities = np.exp(-decay[:, None] * distances)
     affinities /= affinities.sum(axis=1, keepdims=True)
+    far = decay * nearest > VANISHING
+    if far.any():
+        affinities[far] = _bisected(_distances_to_others(points)[far], target)
     return _unchosen(affinities)
 
 
@@ -71,6 +80,30 @@ def _decay(distances: Floats, target: float) -> Floats:
     return np.exp(log_beta)
 
 
+def _bisected(distances: Floats, target: float) -> Floats:
+    """Return the affinities of points so far off that the definition's affinities vanish.
+
+    Where all of them do, the definition lowers β: it ends at the greatest β that leaves any.
+    """
+    beta = np.ones(len(distances))
+    low, high = np.full(len(distances), -np.inf), np.full(len(distances), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(BISECTIONS):
+            affinities = np.exp(-beta[:, None] * distances)
+            total = affinities.sum(axis=1)
+            entropy = np.log(total) + beta * (affinities * distances).sum(axis=1) / total
+            above = entropy > target
+            low[above], high[~above] = beta[above], beta[~above]
+            up = np.where(np.isinf(high), 2 * beta, (beta + high) / 2)
+            down = np.where(np.isinf(low), beta / 2, (beta + low) / 2)
+            beta = np.where(above, up, down)
+    vanished = np.exp(-beta * distances.min(axis=1)) == 0
+    beta = np.where(vanished, low, beta)
+    affinities = np.exp(-beta[:, None] * distances)
+    bound: Floats = affinities / affinities.sum(axis=1, keepdims=True)
+    return bound
+
+
 def _entropy(distances: Floats, log_beta: Floats, target: float) -> tuple[Floats, Floats]:
     """Return the entropy above target and its derivative by ln β, row by row."""
     beta = np.exp(log_beta)
@@ -98,7 +131,7 @@ def _next(
     A step longer than half the last one is none that converges: on a curve with a knee, as that
     of a point between a dense and a sparse cluster, Newton would leap to and fro for ever.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         newton = log_beta - excess / slope
     converges = np.abs(newton - log_beta) <= last / 2
     inside = (newton > low) & (newton < high)

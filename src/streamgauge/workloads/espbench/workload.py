@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from streamgauge.errors import UsageError
+from streamgauge.load import arrivals
 from streamgauge.spec.contracts import Act, Json, Payloads, Query, Span
 from streamgauge.spec.endpoints import PostgresEndpoint
 from streamgauge.spec.trial import TrialSpec
@@ -226,7 +227,7 @@ def _folder(spec: TrialSpec, cache: Path, spark: Callable[[], SparkSession]) -> 
 
 def _with_enough_order_lines(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     """Cover the load, ten seconds more and the markers: two records per order line."""
-    records = spec.rate * (spec.warmup_s + spec.duration_s + 10) + 2 * spec.partitions
+    records = arrivals.records(spec) + 10 * spec.rate + 2 * spec.partitions
     asked = _warehouses(spec)
     needed = tables.warehouses_for(int(records / 2) + 1, asked, spec.seed)
     if needed == asked:

@@ -31,8 +31,11 @@ def affinities(distances: Floats, target: float, steps: int) -> Floats:
             low, beta = beta, beta * 2 if high is None else (beta + high) / 2
         else:
             high, beta = beta, beta / 2 if low is None else (beta + low) / 2
-    shifted = np.exp(-beta * (distances - distances.min()))
-    result: Floats = shifted / shifted.sum()
+    a = np.exp(-beta * distances)
+    if a.sum() == 0:  # beyond the last β that left any affinity
+        assert low is not None
+        a = np.exp(-low * distances)
+    result: Floats = a / a.sum()
     return result
 
 
@@ -67,6 +70,15 @@ def test_any_points_with_many_ties_agree_with_the_definition(
     points = np.array(pairs, dtype=np.float64)
     ours, definition = outlier_probabilities(points, 5), bisected(points, 5)
     assert ours == pytest.approx(definition, abs=1e-6)
+
+
+def test_points_far_from_a_dense_cluster_follow_the_definition() -> None:
+    """Their affinities vanish in double precision, which the definition's bisection notices."""
+    points = np.array([[13_000 + i % 20, 17_000] for i in range(500)], dtype=np.float64)
+    points[[0, 499]] = [[15_500, 17_148], [6_000, 17_000]]
+    ours, definition = outlier_probabilities(points, 30), bisected(points, 30)
+    assert ours == pytest.approx(definition, abs=1e-9)
+    assert np.flatnonzero(ours >= 0.5).tolist() == [0, 499]
 
 
 @pytest.mark.parametrize("first", [352_000, 943_000])

@@ -45,6 +45,9 @@ def _binding(distances: Floats, target: float, steps: int) -> Floats:
             fallen = np.where(np.isinf(low), beta / 2, (beta + low) / 2)
             beta = np.where(rise, risen, fallen)
         _affinity(distances, beta, affinity)
+        # The last step may have gone where they vanish: the last β that left any decides.
+        vanished = (affinity @ ones) == 0
+        _affinity(distances, np.where(vanished, low, beta), affinity)
         return affinity / (affinity @ ones)[:, np.newaxis]
 
 

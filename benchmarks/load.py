@@ -1,0 +1,182 @@
+"""How fast and how punctual the sender is, beside Kafka's own load tool on the same broker.
+
+Records of some 205 bytes, one partition, acks=1, an embedded broker on the same machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from benchmarks.registry import Measurement, at_least, at_most, benchmark
+from streamgauge.load.messages import SenderSummary
+from streamgauge.load.senders import Senders
+from streamgauge.planning import load_workload
+from streamgauge.services import jars
+from streamgauge.services.java import ENVIRONMENT, find_java
+from streamgauge.services.kafka import EmbeddedKafka
+from streamgauge.services.service import all_up
+from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
+from streamgauge.transports.kafka import KafkaTransport
+
+ACKS_1 = LoadSpec(acks="1", idempotence=False)
+_RECORDS = 3_000_000
+_BYTES = 205
+_ROUNDS = 3
+_REACHED = re.compile(r"records sent, ([0-9.]+) records/sec")
+
+
+@dataclass(frozen=True)
+class _Sent:
+    summary: SenderSummary
+    reached: float
+    """Acknowledged records per second, without the first and the last second."""
+    memory_mb: float
+    """Greatest resident memory of the sender."""
+
+
+@benchmark("load-unpaced", slow=True)
+def unpaced() -> Iterator[Measurement]:
+    """As fast as it goes from one process, against Kafka's ProducerPerformance."""
+    with _broker() as kafka:
+        _producer_performance(kafka)  # for the broker's JIT; both find it warm
+        pairs = [
+            (_producer_performance(kafka), _send(kafka, rate=2e6, duration_s=6.0).reached)
+            for _ in range(_ROUNDS)
+        ]
+    theirs, ours = median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
+    yield Measurement("load.producer_performance", round(theirs), "1/s", None, None)
+    yield Measurement("load.unpaced", round(ours), "1/s", None, None)
+    ratio = median(ours / theirs for theirs, ours in pairs)
+    yield at_least("load.unpaced_ratio", ratio, "×", 1.5)
+
+
+@benchmark("load-paced", slow=True)
+def paced() -> Iterator[Measurement]:
+    """What is sent of 450,000/s, and how late 250,000/s and 10,000/s are sent."""
+    with _broker() as kafka:
+        _send(kafka, rate=100_000.0, duration_s=20.0)  # for the broker's JIT
+        most = _send(kafka, rate=450_000.0, duration_s=60.0).summary
+        many = _send(kafka, rate=250_000.0, duration_s=60.0).summary
+        few = _send(kafka, rate=10_000.0, duration_s=60.0).summary
+    share = 100 * most.acknowledged / most.due
+    yield at_least("load.450k.sent", share, "%", 99)
+    yield at_most("load.250k.send_lateness.p99", 1000 * many.send_lateness["p99"], "ms", 5)
+    yield at_most("load.10k.send_lateness.p99", 1000 * few.send_lateness["p99"], "ms", 1.5)
+    yield at_most("load.10k.cpu", few.cpu_s / 60, "cores", 0.1)
+
+
+@benchmark("load-memory", slow=True)
+def memory() -> Iterator[Measurement]:
+    """Memory of a sender that streams a file of 4,000,000 payloads."""
+    with _broker() as kafka:
+        load = ACKS_1.model_copy(update={"source": "stream"})
+        sent = _send(kafka, rate=200_000.0, duration_s=21.0, load=load, ring=4_000_000)
+    yield at_most("load.stream.memory", sent.memory_mb, "MB", 200)
+    share = 100 * sent.summary.acknowledged / sent.summary.due
+    yield at_least("load.stream.200k.sent", share, "%", 99)
+
+
+@contextmanager
+def _broker() -> Iterator[KafkaEndpoint]:
+    with all_up([EmbeddedKafka()]) as running:
+        yield running["kafka"].endpoint
+
+
+@contextmanager
+def _topic(kafka: KafkaEndpoint) -> Iterator[Endpoints]:
+    name = f"bench-{time.time_ns()}"
+    endpoints = Endpoints(
+        kafka=kafka, inputs={"sensor1": name}, output=None, partitions=1, group=name
+    )
+    with KafkaTransport(kafka) as transport:
+        transport.create(endpoints, forgets=True)
+        yield endpoints
+        transport.delete(endpoints)
+
+
+def _send(
+    kafka: KafkaEndpoint,
+    *,
+    rate: float,
+    duration_s: float,
+    load: LoadSpec = ACKS_1,
+    ring: int = 1_000_000,
+) -> _Sent:
+    """Send with the sender's own process, as a trial does."""
+    parameters = load_workload("espbench").parameters(ring=ring).model_dump(mode="json")
+    spec = TrialSpec(
+        number=1,
+        workload="espbench",
+        query="q1",
+        parameters=parameters,
+        engine=NO_ENGINE,
+        rate=rate,
+        duration_s=duration_s,
+        warmup_s=0.0,
+        tail_s=0.0,
+        load=load,
+    )
+    with (
+        TemporaryDirectory() as folder,
+        _topic(kafka) as endpoints,
+        Senders.start(spec, endpoints, Path(folder)) as sender,
+    ):
+        sender.ready(120)
+        sender.begin(time.time_ns() // 1_000_000 + 500)
+        while not sender.finished:
+            time.sleep(0.2)
+        (pid,) = sender.pids
+        memory_mb = _peak_mb(pid)
+        summary = sender.finish()
+        return _Sent(summary, _steady_rate(Path(folder) / "sender.parquet"), memory_mb)
+
+
+def _steady_rate(ticks: Path) -> float:
+    rows = pq.read_table(ticks)
+    at_s = rows["at_ms"].to_numpy() / 1000
+    done = rows["sent"].to_numpy() - rows["outstanding"].to_numpy()
+    inside = np.flatnonzero((at_s >= at_s[0] + 1) & (at_s <= at_s[-1] - 1))
+    first, last = inside[0], inside[-1]
+    return float((done[last] - done[first]) / (at_s[last] - at_s[first]))
+
+
+def _peak_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    kilobytes = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert kilobytes is not None
+    return int(kilobytes[1]) * 1024 / 1e6
+
+
+def _producer_performance(kafka: KafkaEndpoint) -> float:
+    """Run Kafka's own load tool; return the records per second that it tells."""
+    with _topic(kafka) as endpoints:
+        class_path = os.pathsep.join(str(path) for path in jars.ensure("kafka"))
+        done = subprocess.run(
+            [
+                *(find_java().executable, "-Xmx512m", "-cp", class_path),
+                *("org.apache.kafka.tools.ProducerPerformance",),
+                *("--topic", endpoints.inputs["sensor1"], "--num-records", str(_RECORDS)),
+                *("--record-size", str(_BYTES), "--throughput", "-1"),
+                *("--bootstrap-server", kafka.bootstrap),
+                *("--command-property", "acks=1", "linger.ms=5", "batch.size=65536"),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, **ENVIRONMENT},
+        )
+    return float(_REACHED.findall(done.stdout)[-1])

@@ -1,0 +1,60 @@
+"""`streamgauge report`: runs as a page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamgauge.cli.output import Json, print_json, print_line, progress
+from streamgauge.cli.show import RunsDir
+
+if TYPE_CHECKING:
+    from streamgauge.results.folder import RunFolder
+
+EXAMPLES = """\b
+Examples:
+  streamgauge report @0                     write report.html into the folder of the latest run
+  streamgauge report @1 @0 -o both.html     two runs on one page"""
+
+
+def report(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="See `streamgauge runs`.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write [default: report.html in the run's folder, or, of several runs,"
+            " in the folder of all runs].",
+        ),
+    ] = None,
+    runs_dir: RunsDir = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """Write a page with charts: one file, to be opened anywhere, without a network."""
+    from streamgauge.report.html import write_page
+    from streamgauge.results.folder import find
+
+    folders = [find(runs_dir, name) for name in runs]
+    place = folders[0].path if len(folders) == 1 else runs_dir
+    file = output or place / "report.html"
+    write_page(folders, file)
+    if as_json:
+        print_json({"report": str(file)})
+    else:
+        print_line(str(file))
+
+
+def leave_report(folder: RunFolder) -> None:
+    """Write the report of a run that is over; its results stand whether this succeeds or not."""
+    from streamgauge.errors import StreamgaugeError
+    from streamgauge.report.html import write_report
+
+    try:
+        file = write_report(folder)
+    except StreamgaugeError as error:
+        progress(f"no report: {error.message}")
+    else:
+        progress(f"report: {file}")

@@ -1,0 +1,37 @@
+"""The engine `none`: nobody reads, so that the broker alone is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from streamgauge.engines.options import check_options
+from streamgauge.errors import UsageError
+from streamgauge.spec.contracts import Endpoints, Job, JobSpec, Problem, Resources
+from streamgauge.spec.trial import NO_ENGINE
+
+
+class NoEngine:
+    """No engine at all: for the experiments broker and append-time."""
+
+    name: ClassVar[str] = NO_ENGINE
+    answers: ClassVar[bool] = False
+
+    def check(self) -> list[Problem]:
+        """Tell what is missing on this machine: nothing ever is."""
+        return []
+
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """Refuse options: there are none."""
+        check_options(self.name, job, ())
+        return job
+
+    def start(  # an engine's duty, which this one cannot do
+        self,
+        job: JobSpec,
+        endpoints: Endpoints,  # noqa: ARG002
+        resources: Resources,  # noqa: ARG002
+        folder: Path,  # noqa: ARG002
+    ) -> Job:
+        """Refuse: a trial that needs an engine needs another one."""
+        raise UsageError(f"there is no engine for {job.query}", "Choose one with --engine.")

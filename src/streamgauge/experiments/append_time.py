@@ -1,0 +1,43 @@
+"""How exact append times are: how many consecutive records share one, how wide the steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from streamgauge.experiments.broker import first_without_result, settings, trials_without_engine
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
+
+
+class AppendTime:
+    """Every combination of rate and ways to send; then the append times are read back."""
+
+    name: ClassVar[str] = "append-time"
+    title: ClassVar[str] = "how many consecutive records share an append time?"
+    engine: ClassVar[str] = NO_ENGINE
+
+    def __init__(self, run: RunSpec) -> None:
+        self._trials = trials_without_engine(run)
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return all trials in their order."""
+        return self._trials
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return the first trial that has no result yet."""
+        return first_without_result(self._trials, history)
+
+    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+        """Return records per append time and step width of each combination, on average."""
+        found: list[Json] = [
+            {
+                **settings(result.spec),
+                "records": result.metrics["append_run.mean"],
+                "step_s": result.metrics.get("append_step.mean"),
+            }
+            for result in history
+            if "append_run.mean" in result.metrics
+        ]
+        return {"trials": len(self._trials), "append_times": found}

@@ -1,0 +1,71 @@
+"""The harness's own ceiling: the highest rate at which reading and dropping keeps up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialResult, TrialSpec
+
+STEP_S = 20.0
+WARMUP_S = 10.0
+FIRST_RATE = 10_000.0
+HIGHEST_RATE = 10_000_000.0
+
+
+class Ceiling:
+    """Double the rate until `noop` does not keep up, or the driver not its schedule."""
+
+    name: ClassVar[str] = "ceiling"
+    title: ClassVar[str] = "how many records a second can sender, broker and reader take here?"
+    engine: ClassVar[str] = "noop"
+
+    def __init__(self, run: RunSpec) -> None:
+        given = run.origins
+        self._first = TrialSpec(
+            number=1,
+            workload=run.workload,
+            query=run.queries[0],
+            parameters=run.parameters,
+            engine=self.engine,
+            transport=run.transport,
+            rate=run.rates[0] if "rates" in given else FIRST_RATE,
+            duration_s=run.duration_s if "duration" in given else STEP_S,
+            warmup_s=run.warmup_s if "warmup" in given else WARMUP_S,
+            partitions=run.partitions,
+            cores=run.cores,
+            seed=run.seed,
+            quick=run.quick,
+            load=run.load,
+        )
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return the first step; the others follow from what comes of it."""
+        return [self._first]
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return a step at twice the rate as long as the last one held."""
+        if not history:
+            return self._first
+        last = history[-1]
+        rate = 2 * last.spec.rate
+        if not held(last) or rate > HIGHEST_RATE:
+            return None
+        return self._first.model_copy(update={"number": last.spec.number + 1, "rate": rate})
+
+    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+        """Return the highest rate that held, and why the next did not."""
+        highest = max((result.spec.rate for result in history if held(result)), default=None)
+        failed = [result for result in history if not held(result)]
+        return {"ceiling": highest, "limit": _reason(failed[0]) if failed else None}
+
+
+def held(result: TrialResult) -> bool:
+    """Tell whether the driver kept its schedule and the reader its pace."""
+    return result.valid.holds is True and result.kept_up.holds is True
+
+
+def _reason(result: TrialResult) -> str:
+    return result.kept_up.reason if result.valid.holds else result.valid.reason

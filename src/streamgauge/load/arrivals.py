@@ -1,0 +1,191 @@
+"""The arrivals of a trial: from `steps:10k/s@60s,50k/s@60s` to when each record is due."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from streamgauge.errors import UsageError, unknown_name
+from streamgauge.load import shapes
+from streamgauge.load.recording import read_arrivals
+from streamgauge.load.schedule import Constant, Schedule
+from streamgauge.load.shapes import Shape, Spans
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.units import format_duration, parse_duration, parse_rate
+
+LONGEST_S = 4 * 3600.0
+"""A table has 8 bytes for each millisecond of the load."""
+_SPEED = re.compile(r"(.+)@([0-9]*\.?[0-9]+)x")
+
+
+def parse_shape(text: str) -> Shape:
+    """Read `SHAPE:WHAT`.
+
+    Raises:
+        UsageError: There is no such shape, or it cannot be sent.
+    """
+    name, _, what = text.partition(":")
+    if name.strip() not in FORMS:
+        raise unknown_name("shape of a load", name, FORMS)
+    form, read = FORMS[name.strip()]
+    if not what.strip():
+        raise UsageError(f"the load {text!r} is empty", f"Write it like {form}.")
+    try:
+        return read(what.strip())
+    except ValueError as error:
+        raise UsageError(f"the load {text!r}: {error}", f"Write it like {form}.") from None
+
+
+def settle(text: str) -> str:
+    """Make the text of a shape mean the same in every folder."""
+    name, _, what = text.partition(":")
+    return f"{name}:{Path(what).absolute()}" if name == "replay" and what else text
+
+
+def schedule(spec: TrialSpec) -> Schedule:
+    """Tell when each record of a stream is due.
+
+    Raises:
+        UsageError: The load's shape cannot be sent in this trial.
+    """
+    if spec.schedule is None:
+        return Constant(spec.rate)
+    shape, spans = parse_shape(spec.schedule), spans_of(spec)
+    _refuse_overlong(spec.schedule, shape, spans)
+    try:
+        return shape.schedule(spans, spec.seed)
+    except ValueError as error:
+        raise UsageError(f"the load {spec.schedule!r}: {error}") from None
+
+
+def spans_of(spec: TrialSpec) -> Spans:
+    """Cut a trial's load as the trial itself does."""
+    seconds = (spec.warmup_s, spec.duration_s, spec.tail_s)
+    return Spans(*(int(each * 1000) for each in seconds))
+
+
+def records(spec: TrialSpec) -> int:
+    """Count the records of each input stream, without markers."""
+    return schedule(spec).due(spans_of(spec).total - 1)
+
+
+def payloads(spec: TrialSpec) -> int:
+    """Count the records of each input stream, markers included."""
+    return records(spec) + 2 * spec.partitions
+
+
+def profile(spec: TrialSpec, pieces: int = 1) -> list[float]:
+    """Return the records per second and stream, over equal pieces of the measured time."""
+    planned, spans = schedule(spec), spans_of(spec)
+    edges = [spans.warmup + spans.measured * piece // pieces for piece in range(pieces + 1)]
+    due = [planned.due(edge - 1) for edge in edges]
+    return [
+        1000 * (later - earlier) / max(1, end - begin)
+        for (begin, end), (earlier, later) in zip(pairwise(edges), pairwise(due), strict=True)
+    ]
+
+
+def _refuse_overlong(text: str, shape: Shape, spans: Spans) -> None:
+    if shape.length_ms is not None and shape.length_ms > spans.measured:
+        raise UsageError(
+            f"the load {text!r} lasts {format_duration(shape.length_ms / 1000)},"
+            f" the measured time {format_duration(spans.measured / 1000)}",
+            "Leave --duration out: it follows the load.",
+        )
+    if spans.total > LONGEST_S * 1000 and not isinstance(shape, shapes.Steady):
+        raise UsageError(
+            f"the load {text!r} takes {format_duration(spans.total / 1000)} in all:"
+            f" at most {format_duration(LONGEST_S)} are possible for that shape",
+            "Shorten it, or send at a constant rate.",
+        )
+
+
+def _steps(what: str) -> Shape:
+    parts = [_rate_for(part) for part in what.split(",")]
+    if not any(rate for rate, _ in parts):
+        raise ValueError("it sends nothing")
+    return shapes.steps(parts)
+
+
+def _ramp(what: str) -> Shape:
+    start, end, length_ms = _two_rates_for(what)
+    return shapes.ramp(start, end, length_ms)
+
+
+def _sine(what: str) -> Shape:
+    low, high, period_ms = _two_rates_for(what)
+    if low > high:
+        raise ValueError("the lower rate comes first")
+    return shapes.sine(low, high, period_ms)
+
+
+def _bursts(what: str) -> Shape:
+    base, comma, rest = what.partition(",")
+    rest, every, period = rest.rpartition("/") if "/" in rest.partition("@")[2] else (rest, "", "")
+    if not comma:
+        raise ValueError("the rate of the burst is missing")
+    peak, length_ms = _rate_for(rest)
+    if not every:
+        return shapes.burst(parse_rate(base), peak, length_ms)
+    period_ms = _milliseconds(period)
+    if period_ms <= length_ms:
+        raise ValueError("the bursts leave no time between them")
+    return shapes.bursts(parse_rate(base), peak, length_ms, period_ms)
+
+
+def _replay(what: str) -> Shape:
+    faster = _SPEED.fullmatch(what)
+    name, speed = (faster[1], float(faster[2])) if faster else (what, 1.0)
+    if speed <= 0:
+        raise ValueError("the speed must be above 0")
+    return shapes.Replay(read_arrivals(Path(name), speed))
+
+
+def _two_rates_for(text: str) -> tuple[float, float, int]:
+    """Read RATE..RATE@TIME."""
+    rates, _, length = text.partition("@")
+    start, dots, end = rates.partition("..")
+    if not dots:
+        raise ValueError("two rates are needed")
+    low, high = parse_rate(start), parse_rate(end)
+    if not low and not high:
+        raise ValueError("it sends nothing")
+    return low, high, _milliseconds(length)
+
+
+def _rate_for(text: str) -> tuple[float, int]:
+    """Read RATE@TIME."""
+    rate, _, length = text.partition("@")
+    return parse_rate(rate), _milliseconds(length)
+
+
+def _some_rate(text: str) -> float:
+    if not (rate := parse_rate(text)):
+        raise ValueError("it sends nothing")
+    return rate
+
+
+def _milliseconds(text: str) -> int:
+    if not text.strip():
+        raise ValueError("it is not said for how long (@60s)")
+    length_ms = round(parse_duration(text) * 1000)
+    if length_ms < 1:
+        raise ValueError(f"{text.strip()} is too short")
+    if length_ms > LONGEST_S * 1000:
+        raise ValueError(f"{text.strip()} is too long: at most {format_duration(LONGEST_S)}")
+    return length_ms
+
+
+FORMS: Mapping[str, tuple[str, Callable[[str], Shape]]] = {
+    "constant": ("constant:10k/s", lambda what: shapes.Steady(_some_rate(what))),
+    "poisson": ("poisson:10k/s", lambda what: shapes.Poisson(_some_rate(what))),
+    "steps": ("steps:10k/s@60s,50k/s@60s", _steps),
+    "ramp": ("ramp:1k/s..50k/s@5m", _ramp),
+    "sine": ("sine:5k/s..15k/s@60s", _sine),
+    "bursts": ("bursts:10k/s,50k/s@2s/60s, or bursts:10k/s,50k/s@2s for a single one", _bursts),
+    "fluctuate": ("fluctuate:30k/s", lambda what: shapes.fluctuate(_some_rate(what))),
+    "replay": ("replay:FILE.parquet, replay:FILE.csv or, ten times as fast, …@10x", _replay),
+}
+"""How each shape is written, and who reads it."""

@@ -1,0 +1,31 @@
+"""Render payloads to files: `python -m streamgauge.load.render SENDER.json`.
+
+A process of its own, so that the sender which streams them never holds them all.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast
+
+from streamgauge import registry
+from streamgauge.load import arrivals
+from streamgauge.load.messages import SenderJob
+from streamgauge.load.payloads import write_lines
+from streamgauge.spec.contracts import Workload
+
+
+def main(argv: list[str]) -> None:
+    """Write a file of lines for each stream of the job."""
+    job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
+    assert job.payloads is not None
+    workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+    job.payloads.mkdir(exist_ok=True)
+    for name in job.inputs:
+        rendered = workload.payloads(job.spec, name, arrivals.payloads(job.spec))
+        write_lines(rendered.ring, job.payloads / name)
+
+
+if __name__ == "__main__":
+    main(sys.argv)

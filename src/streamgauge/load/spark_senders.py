@@ -1,0 +1,111 @@
+"""The harness's side of senders on a Spark cluster: start the job, let its tasks call in."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from streamgauge import process
+from streamgauge.errors import TrialInvalid
+from streamgauge.load.links import SocketLink
+from streamgauge.load.messages import Hello, SenderJob, SparkJob
+from streamgauge.load.process import Sender
+from streamgauge.process import Process
+from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+
+TOKEN = "STREAMGAUGE_SENDERS_TOKEN"  # noqa: S105 - the variable's name
+_CALL_IN_S = 120.0
+_HELLO_S = 5.0
+_LONGEST_HELLO = 1024
+
+
+def start(jobs: Sequence[SenderJob], master: str, folder: Path) -> tuple[Process, list[Sender]]:
+    """Start the Spark job and wait until all of its tasks have called in.
+
+    Raises:
+        TrialInvalid: The cluster does not run them.
+    """
+    token = secrets.token_urlsafe(32)
+    host = own_address(master)
+    with socket.create_server((host, 0)) as listener:
+        listener.settimeout(0.2)
+        port = listener.getsockname()[1]
+        job = SparkJob(jobs=list(jobs), master=master, host=host, port=port)
+        path = folder / "senders.json"
+        path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        driver = process.start(
+            [sys.executable, "-m", "streamgauge.load.spark_job", path],
+            log=folder / "logs" / "senders.log",
+            env={
+                **ENVIRONMENT,
+                "JAVA_HOME": str(spark_java_home(find_java())),
+                "SPARK_LOCAL_IP": host,
+                "PYSPARK_PYTHON": sys.executable,
+                "PYSPARK_DRIVER_PYTHON": sys.executable,
+                TOKEN: token,
+            },
+        )
+        try:
+            return driver, _await_all(listener, driver, token, len(jobs))
+        except BaseException:
+            driver.stop()
+            raise
+
+
+def own_address(master: str) -> str:
+    """Return the address at which the cluster's hosts reach this one."""
+    if master.startswith("local"):
+        return "127.0.0.1"
+    host = urlsplit(master).hostname or socket.gethostname()
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((host, 1))  # sends nothing: it only chooses the interface
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise TrialInvalid(f"there is no way to the Spark cluster {master}: {error}") from error
+
+
+def _await_all(listener: socket.socket, driver: Process, token: str, wanted: int) -> list[Sender]:
+    found: dict[int, Sender] = {}
+    deadline = time.monotonic() + _CALL_IN_S
+    while len(found) < wanted:
+        if not driver.alive:
+            raise TrialInvalid(f"the Spark job of the senders ended: {driver.failure()}")
+        if time.monotonic() > deadline:
+            raise TrialInvalid(
+                f"{len(found)} of {wanted} senders called in within {_CALL_IN_S:g} s",
+                "a barrier job needs a free core of the cluster for each: lower -L senders",
+            )
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            continue
+        number = _number(connection, token)
+        if number is None or number in found:
+            connection.close()
+        else:
+            found[number] = Sender(SocketLink(connection, driver), driver.pid)
+    return [found[number] for number in sorted(found)]
+
+
+def _number(connection: socket.socket, token: str) -> int | None:
+    """Return the number of the task that calls, None when it is none of ours."""
+    connection.settimeout(_HELLO_S)
+    line = b""
+    try:
+        while not line.endswith(b"\n") and len(line) < _LONGEST_HELLO:
+            if not (letter := connection.recv(1)):  # one, since the next line is for others
+                return None
+            line += letter
+        hello = Hello.model_validate_json(line)
+    except (OSError, ValidationError):
+        return None
+    connection.settimeout(None)
+    return hello.number if secrets.compare_digest(hello.token, token) else None

@@ -1,0 +1,49 @@
+"""What a Spark task does as a sender: the same as the sender's process, through a socket."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from pyspark import BarrierTaskContext
+
+from streamgauge import registry
+from streamgauge.load.messages import Hello, Line, SenderJob
+from streamgauge.load.sender import Sender, serve
+from streamgauge.spec.contracts import Workload
+
+_CONNECT_S = 30.0
+
+
+def send(
+    jobs: Sequence[str], harness: tuple[str, int], token: str, numbers: Iterable[int]
+) -> Iterator[tuple[int, bytes]]:
+    """Serve the harness as sender of that number; give back the record of the load.
+
+    Args:
+        jobs: The job of each sender, as JSON.
+        harness: Where it listens.
+        token: What shows it that we are its task.
+        numbers: The one number of this task.
+    """
+    (number,) = numbers
+    BarrierTaskContext.get().barrier()
+    with (
+        TemporaryDirectory() as folder,
+        socket.create_connection(harness, _CONNECT_S) as connection,
+        connection.makefile("r", encoding="utf-8") as lines,
+    ):
+        connection.settimeout(None)
+
+        def say(line: Hello | Line) -> None:
+            connection.sendall(line.model_dump_json().encode() + b"\n")
+
+        say(Hello(token=token, number=number))
+        ticks = Path(folder) / "ticks.parquet"
+        job = SenderJob.model_validate_json(jobs[number]).model_copy(update={"ticks": ticks})
+        workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+        serve(Sender(job, workload, say), lines)
+        yield number, ticks.read_bytes() if ticks.exists() else b""

@@ -1,0 +1,67 @@
+"""How many times as large one thing is as another, and how sure that is: trials against trials."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamgauge.measure.statistics import Floats
+
+FEWEST_TRIALS = 3
+"""On each side; fewer give a ratio without an interval."""
+CONFIDENCE = 0.95
+_RESAMPLES = 2000
+_SEED = 20_210_419
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The median of one side by that of the other; no limits where there are too few trials."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """Infinite where the smaller side cannot be told from 0."""
+
+
+def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> Ratio:
+    """Divide the median of the other's trials by that of the base's; resample both for limits.
+
+    Args:
+        base: A value per trial. What is below 0 counts as 0.
+        other: The same for the other side.
+        tick: Smallest step of the clock. Medians that are one tick apart are not told apart:
+            each of them may be half a tick off.
+        seed: Of the resampling.
+    """
+    base, other = (np.sort(np.maximum(side, 0.0)) for side in (base, other))
+    value = float(_divide(np.median(other, keepdims=True), np.median(base, keepdims=True))[0])
+    if min(len(base), len(other)) < FEWEST_TRIALS:
+        return Ratio(value)
+    bases, others = _resampled_medians(base, other, seed)
+    half = tick / 2
+    lows = np.sort(_divide(np.maximum(others - half, 0.0), bases + half))
+    highs = np.sort(_divide(others + half, np.maximum(bases - half, 0.0)))
+    outside = math.floor((1 - CONFIDENCE) / 2 * _RESAMPLES)
+    return Ratio(value, float(lows[outside]), float(highs[-1 - outside]))
+
+
+def _resampled_medians(base: Floats, other: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Use each draw for either side once, so that to swap the sides inverts the interval."""
+    draws = np.random.default_rng(seed).random((2, _RESAMPLES // 2, max(len(base), len(other))))
+    return _medians(base, draws), _medians(other, draws[::-1])
+
+
+def _medians(sample: Floats, draws: Floats) -> Floats:
+    chosen = (draws[..., : len(sample)] * len(sample)).astype(np.int64)
+    medians: Floats = np.median(sample[chosen], axis=-1).ravel()
+    return medians
+
+
+def _divide(upper: Floats, lower: Floats) -> Floats:
+    """Divide what is not negative; nothing by nothing is one, anything else by it infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Floats = np.where(upper == lower, 1.0, upper / lower)
+    return quotient

@@ -1,0 +1,91 @@
+"""What an embedded broker itself counts: messages and bytes that came in, by JMX."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyspark
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JError
+
+from streamgauge.errors import NotReady
+from streamgauge.services.java import find_java
+from streamgauge.spec.endpoints import JmxEndpoint
+
+_COUNTERS = {"broker.messages": "MessagesInPerSec", "broker.bytes": "BytesInPerSec"}
+_OPENED = "--add-opens=java.management.rmi/javax.management.remote.rmi=ALL-UNNAMED"
+
+
+class BrokerCounters:
+    """Asks a broker for its counters, through a small Java process; leaving the context ends it."""
+
+    def __init__(self, endpoint: JmxEndpoint) -> None:
+        self._endpoint = endpoint
+        self._gateway: JavaGateway | None = None
+        self._server: Any = None
+
+    def sample(self, _at_s: float) -> Mapping[str, float]:
+        """Return what came in since the broker's start.
+
+        Raises:
+            NotReady: The broker does not tell.
+        """
+        if self._server is None:
+            try:
+                self._connect()
+            except (Py4JError, OSError) as error:
+                reason = str(error).partition("\n")[0]
+                raise NotReady(f"the broker's own counters cannot be read: {reason}") from error
+        assert self._gateway is not None
+        names = {
+            name: self._gateway.jvm.javax.management.ObjectName(
+                f"kafka.server:type=BrokerTopicMetrics,name={counter}"
+            )
+            for name, counter in _COUNTERS.items()
+        }
+        return {name: float(self._server.getAttribute(at, "Count")) for name, at in names.items()}
+
+    def close(self) -> None:
+        """End the Java process."""
+        if self._gateway is not None:
+            self._gateway.shutdown()
+            self._gateway = self._server = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _connect(self) -> None:
+        (library,) = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
+        port, token = launch_gateway(
+            jarpath=str(library),
+            javaopts=["-Xmx64m", "-XX:+UseSerialGC", _OPENED],
+            java_path=str(find_java().executable),
+            die_on_exit=True,
+            enable_auth=True,
+            redirect_stderr=subprocess.DEVNULL,
+        )
+        self._gateway = JavaGateway(
+            gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True)
+        )
+        jvm = self._gateway.jvm
+        credentials = self._gateway.new_array(jvm.java.lang.String, 2)
+        credentials[0], credentials[1] = self._endpoint.user, self._endpoint.password
+        environment = jvm.java.util.HashMap()
+        environment.put("jmx.remote.credentials", credentials)
+        url = f"service:jmx:rmi:///jndi/rmi://127.0.0.1:{self._endpoint.port}/jmxrmi"
+        connector = jvm.javax.management.remote.JMXConnectorFactory.connect(
+            jvm.javax.management.remote.JMXServiceURL(url), environment
+        )
+        self._server = connector.getMBeanServerConnection()

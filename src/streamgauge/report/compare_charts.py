@@ -1,0 +1,173 @@
+"""The charts of a comparison: ratios round 1.0, and percentiles over each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from streamgauge.measure.comparison import CLOCK_S, Comparison
+from streamgauge.measure.percentiles import curve
+from streamgauge.measure.ratio import Ratio
+from streamgauge.measure.statistics import Floats
+from streamgauge.report.compare_rows import Row, headline_metrics, rows
+from streamgauge.report.standalone import BAD, GOOD, NEUTRAL, PALETTE, configured
+
+_NINES = (
+    "datum.value == 0 ? '0 %' : datum.value < 1 ? '50 %'"
+    " : format(100 - 100 * pow(10, -datum.value), '~r') + ' %'"
+)
+_MS = (
+    "datum.value < 1 ? '< 1 ms' : datum.value < 1000 ? format(datum.value, '~r') + ' ms'"
+    " : format(datum.value / 1000, '~r') + ' s'"
+)
+_KINDS = {
+    "better": (GOOD, "triangle-up"),
+    "worse": (BAD, "triangle-down"),
+    "no difference": (NEUTRAL, "circle"),
+    "neither better nor worse": (NEUTRAL, "diamond"),
+    "too few trials": (NEUTRAL, "cross"),
+}
+_ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
+_ROOM = 1.15
+_ALL = 0
+"""Stands for all trials of a run together."""
+_STEPS_MS = [step * 10**power for power in range(-1, 7) for step in (1, 2, 5)]
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+FLOOR_MS = 0.5
+"""Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
+
+
+def forest(comparison: Comparison, further: Sequence[str] = ()) -> alt.TopLevelMixin | None:
+    """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
+    drawn = [
+        _bar(f"{pair.name} · {row.metric}", row, each.ratio)
+        for pair in comparison.pairs
+        for each in headline_metrics(pair, further)
+        for row in rows([each])
+        if each.ratio is not None
+    ]
+    if not drawn:
+        return None
+    low, high = _domain(drawn)
+    for bar in drawn:  # an infinite interval ends at the frame
+        for name in ("value", "low", "high"):
+            bar[name] = min(max(bar[name], low), high)
+    return _forest(drawn, low, high)
+
+
+def _bar(label: str, row: Row, ratio: Ratio) -> dict[str, Any]:
+    kind = {True: "better", False: "worse", None: "neither better nor worse"}[row.improves]
+    if row.word in ("no difference", "too few trials"):
+        kind = row.word
+    return {
+        "metric": label,
+        "verdict": kind,
+        "value": ratio.value,
+        "low": ratio.value if ratio.low is None else ratio.low,
+        "high": ratio.value if ratio.high is None else ratio.high,
+        "told": f"{row.ratio} ({row.interval}): {row.word}",
+        "base": row.base,
+        "other": row.other,
+    }
+
+
+def _domain(drawn: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    ends = [each[name] for each in drawn for name in ("low", "value", "high")]
+    known = [abs(math.log(end)) for end in ends if 0 < end < math.inf]
+    reach = math.exp(min(max(known, default=0.0), math.log(100))) * _ROOM
+    return 1 / reach, reach
+
+
+def _ticks(reach: float) -> list[float]:
+    """Choose round numbers that stand apart, and below 1 what inverts them."""
+    above: list[float] = []
+    for each in _ABOVE:
+        if each <= reach and math.log(each / (above or [1])[-1]) >= math.log(reach) / 6:
+            above.append(each)
+    return [*(round(1 / each, 2) for each in reversed(above)), 1, *above]
+
+
+def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLevelMixin:
+    order = [each["metric"] for each in drawn]
+    kinds = [kind for kind in _KINDS if any(each["verdict"] == kind for each in drawn)]
+    colours, shapes = zip(*(_KINDS[kind] for kind in kinds), strict=True)
+    base = alt.Chart(_values(drawn)).encode(
+        y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=340)),
+        color=alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=colours)),
+        tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "told", "base", "other")],
+    )
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=_ticks(high), format="~r", title="other ÷ base", labelOverlap="greedy")
+    bars = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
+    )
+    points = base.mark_point(size=70, filled=True, opacity=1).encode(
+        x=alt.X("value:Q", scale=scale),
+        shape=alt.Shape("verdict:N", scale=alt.Scale(domain=kinds, range=shapes)),
+    )
+    one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
+    layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
+    return configured(layers.properties(width="container", height=alt.Step(22)), kinds)
+
+
+def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
+    """Draw the percentiles of several runs over each other.
+
+    Args:
+        samples: By the run's name, the latencies of each of its trials, in seconds.
+    """
+    lines: list[dict[str, Any]] = []
+    for name, trials in samples.items():
+        if len(trials) > 1:
+            for number, values_s in enumerate(trials, start=1):
+                lines += _line(name, number, values_s)
+        lines += _line(name, _ALL, np.concatenate(list(trials)))
+    names = list(samples)
+    colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
+    dashes = [_DASHES[number % len(_DASHES)] for number in range(len(names))]
+    nines = alt.Axis(values=[0, 0.30103, *range(1, 9)], labelExpr=_NINES, title=None)
+    pooled = alt.datum.trial == _ALL
+    return configured(
+        alt.Chart(_values(lines))
+        .transform_calculate(
+            percentile="format(100 - 100 * pow(10, -datum.nines), '.6~r') + ' %'",
+            latency=f"datum.ms < {1000 * CLOCK_S} ? '< 1 ms' : format(datum.ms, '~r') + ' ms'",
+        )
+        .mark_line()
+        .encode(
+            x=alt.X("nines:Q", scale=alt.Scale(nice=False), axis=nines),
+            y=alt.Y(
+                "ms:Q",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(labelExpr=_MS, title=None, values=_STEPS_MS),
+            ),
+            color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours)),
+            strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes)),
+            detail="trial:N",
+            strokeWidth=alt.condition(pooled, alt.value(2.5), alt.value(1)),
+            opacity=alt.condition(pooled, alt.value(1), alt.value(0.35)),
+            tooltip=["run:N", "percentile:N", "latency:N"],
+        )
+        .properties(width="container", height=260),
+        names,
+    )
+
+
+def _line(run: str, trial: int, values_s: Floats) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": run,
+            "trial": trial,
+            "nines": round(float(nines), 3),
+            "ms": max(round(float(value_s) * 1000, 3), FLOOR_MS),
+        }
+        for nines, value_s in zip(*curve(values_s), strict=True)
+    ]
+
+
+def _values(rows_: list[dict[str, Any]]) -> alt.InlineData:
+    return alt.InlineData(values=rows_)

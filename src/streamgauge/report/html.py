@@ -1,0 +1,57 @@
+"""report.html: a run, or several, as one page to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from streamgauge.errors import NotReady
+from streamgauge.files import write_atomically
+from streamgauge.report import figures, sections
+from streamgauge.report.markup import Html, tag
+from streamgauge.report.page import chart_library, make_page
+from streamgauge.report.run import RunView, view_runs
+from streamgauge.results.folder import RunFolder
+
+
+def write_report(folder: RunFolder) -> Path:
+    """Write report.html into a run's folder and return where it is."""
+    file = folder.path / "report.html"
+    write_page([folder], file)
+    return file
+
+
+def write_page(folders: Sequence[RunFolder], file: Path) -> None:
+    """Write a page of one or several runs."""
+    text = report_page(folders)
+    try:
+        write_atomically(file, text)
+    except OSError as error:
+        raise NotReady(
+            f"cannot write {file}: {error.strerror}", "choose another place or make room"
+        ) from None
+
+
+def report_page(folders: Sequence[RunFolder]) -> str:
+    """Return the page of one or several runs."""
+    with ThreadPoolExecutor(1) as meanwhile:
+        library = meanwhile.submit(chart_library)
+        runs = view_runs(folders)
+        body = [_article(run) for run in runs]
+        data = [figures.common_data(), *(block for run in runs for block in figures.run_data(run))]
+    title = ", ".join(run.record.id for run in runs)
+    return make_page(title, body, data, library.result())
+
+
+def _article(run: RunView) -> Html:
+    return tag(
+        "article",
+        sections.verdict(run),
+        sections.set_up(run),
+        figures.charts(run),
+        sections.correctness(run),
+        sections.definitions(run),
+        class_="run",
+        id=run.name,
+    )

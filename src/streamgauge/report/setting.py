@@ -1,0 +1,78 @@
+"""How a run was set up: what differs from the defaults, the machine, the versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streamgauge.results.folder import RunRecord
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import LoadSpec
+from streamgauge.units import format_duration, format_rate, format_size
+
+_MACHINE = {
+    "host": "host",
+    "system": "system",
+    "cpu": "CPU",
+    "cores": "cores",
+    "memory_bytes": "memory",
+}
+
+
+def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
+    """Return what was set to something else than its default: name, value, default, origin."""
+    found = []
+    for name, origin in spec.origins.items():
+        field = f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name
+        if field not in RunSpec.model_fields or field in {"workload", "queries"}:
+            continue
+        default = RunSpec.model_fields[field].get_default()
+        value = getattr(spec, field)
+        if isinstance(value, LoadSpec):
+            found += [(f"load {key}", *pair, origin) for key, pair in _load(value).items()]
+        else:
+            found.append((name, _write(field, value), _write(field, default), origin))
+    return [each for each in found if each[1] != each[2]]
+
+
+def machine(record: RunRecord) -> list[tuple[str, str]]:
+    """Return the facts of the machine."""
+    facts = record.machine
+    return [(says, _write(name, facts[name])) for name, says in _MACHINE.items() if name in facts]
+
+
+def versions(record: RunRecord) -> list[tuple[str, str]]:
+    """Return the versions of all that took part."""
+    return [(name, str(fact)) for name, fact in record.machine.items() if name not in _MACHINE]
+
+
+def services(spec: RunSpec) -> str:
+    """Tell where broker and database were."""
+    given = {"Kafka": spec.kafka, "PostgreSQL": spec.postgres}
+    told = [f"{name} at {address}" for name, address in given.items() if address]
+    return ", ".join(told) if told else "embedded, everything on this machine"
+
+
+def _write(field: str, value: Any) -> str:
+    """Write a value as people write it."""
+    if value is None or value in ({}, ()):
+        return "–"
+    if field == "rates":
+        return ", ".join(format_rate(rate) for rate in value)
+    if field.endswith("_s"):
+        return format_duration(value)
+    if field.endswith("_bytes"):
+        return format_size(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:
+    return {
+        name.removesuffix("_s"): (_write(name, getattr(load, name)), _write(name, default))
+        for name, default in LoadSpec()
+        if getattr(load, name) != default
+    }

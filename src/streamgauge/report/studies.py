@@ -1,0 +1,129 @@
+"""Studies of the broker in the terminal: what it took, and when it stamped it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.measure.ingestion import staircase
+from streamgauge.results.folder import RunFolder
+from streamgauge.spec.trial import TrialResult
+from streamgauge.units import format_count, format_duration, format_rate, format_size
+
+_ROWS = 8
+_COLUMNS = 100
+_SHOWN = (100, 500)
+"""Consecutive records whose append times are drawn."""
+_WAYS = ("offered", "acks", "batch", "linger", "senders", "partitions", "source")
+
+
+def broker(folder: RunFolder) -> list[RenderableType]:
+    """Show what the broker took, by rate and way to send."""
+    table = _table(
+        "took all",
+        "reached",
+        "worst second",
+        "best minute",
+        "MB/s",
+        "request",
+        "cpu broker",
+        "sender",
+    )
+    for result in folder.trials():
+        table.add_row(*_way(result), *_taken(result))
+    return [table]
+
+
+def append_time(folder: RunFolder) -> list[RenderableType]:
+    """Show how many records share an append time, and the first steps."""
+    table = _table("reached", "records per time", "p99", "step", "p99", "max")
+    results = folder.trials()
+    for result in results:
+        table.add_row(*_way(result), *_steps(result))
+    charts = [chart for result in results for chart in _staircases(folder, result)]
+    return [table, *charts]
+
+
+STUDIES: dict[str, Callable[[RunFolder], list[RenderableType]]] = {
+    "broker": broker,
+    "append-time": append_time,
+}
+"""By the name of the experiment."""
+
+
+def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS) -> list[str]:
+    """Draw a rising series as lines of text, the highest first."""
+    highest = max(*values, 1)
+    height = [value * (rows - 1) // highest for value in values]
+    places = np.arange(len(values)) * columns // len(values)
+    lines = [[" "] * columns for _ in range(rows)]
+    for place, row in zip(places.tolist(), height, strict=True):
+        lines[rows - 1 - row][place] = "▪"
+    return ["".join(line).rstrip() for line in lines]
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in (*_WAYS, *names):
+        table.add_column(name, justify="right")
+    return table
+
+
+def _way(result: TrialResult) -> Iterable[str]:
+    spec, load = result.spec, result.spec.load
+    yield format_rate(spec.rate)
+    yield load.acks
+    yield format_size(load.batch)
+    yield format_duration(load.linger_s)
+    yield str(load.senders)
+    yield str(spec.partitions)
+    yield load.source
+
+
+def _taken(result: TrialResult) -> Iterable[RenderableType]:
+    yield {True: "✓", False: "✗", None: "–"}[result.kept_up.holds]
+    for name in ("rate.appended", "rate_per_second.min", "rate_per_minute.max"):
+        yield _told(result, name, format_rate)
+    yield _told(result, "bytes.appended", lambda size: f"{size / 1e6:.1f}")
+    yield _told(result, "request.p50", format_duration)
+    for role in ("broker", "sender"):
+        yield _told(result, f"cpu.{role}", lambda cores: f"{cores:.2f}")
+
+
+def _steps(result: TrialResult) -> Iterable[str]:
+    yield _told(result, "rate.appended", format_rate)
+    for name in ("append_run.mean", "append_run.p99"):
+        yield _told(result, name, format_count)
+    for name in ("append_step.mean", "append_step.p99", "append_step.max"):
+        yield _told(result, name, format_duration)
+
+
+def _told(result: TrialResult, name: str, write: Callable[[float], str]) -> str:
+    value = result.metrics.get(name)
+    return "–" if value is None else write(value)
+
+
+def _staircases(folder: RunFolder, result: TrialResult) -> Iterable[Text]:
+    times = _append_times(folder.trial_folder(result.spec.number))
+    for records in _SHOWN:
+        if steps := staircase(times, records):
+            title = (
+                f"{records} consecutive records at {format_rate(result.spec.rate)}, batch"
+                f" {format_size(result.spec.load.batch)}: {steps[-1]} ms"
+            )
+            yield Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
+
+
+def _append_times(trial: Path) -> npt.NDArray[np.int64]:
+    file = trial / "append_times.parquet"
+    if not file.exists():
+        return np.array([], dtype=np.int64)
+    return np.asarray(pq.read_table(file, columns=["appended"])["appended"].to_numpy())

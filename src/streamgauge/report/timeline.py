@@ -1,0 +1,169 @@
+"""What the charts show of a trial's timeline: rates, lag, and who used what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.measure import behind, trend
+from streamgauge.measure.statistics import Floats
+from streamgauge.metrics import ROLES
+from streamgauge.report.frame import Frame
+from streamgauge.spec.contracts import Json
+
+_MIB = 1024.0**2
+_GIB = 1024.0**3
+
+
+@dataclass(frozen=True)
+class Series:
+    """A quantity over time with its fitted line."""
+
+    unit: str
+    at_s: Floats
+    values: Floats
+    fitted: trend.Trend
+    line: tuple[float, float] | None
+    """The fitted values at both ends of the measured span."""
+
+
+class Timeline:
+    """The 1 Hz samples of one trial, and the ticks of its sender."""
+
+    def __init__(self, file: Path, frame: Frame) -> None:
+        self.table: pa.Table = pq.read_table(file)
+        self._frame = frame
+        if len(self.table) and "at" not in self.table.column_names:
+            raise KeyError("at")
+
+    def columns(self, family: str) -> list[str]:
+        """Return what was sampled of a family: `cpu` gives cpu.engine, cpu.broker and so on."""
+        return [name for name in self.table.column_names if name.startswith(f"{family}.")]
+
+    def ingested(self) -> dict[str, Json]:
+        """Return the records per second by which the log grew."""
+        at, end = _known(self.table, "at", "log_end")
+        passed = np.diff(at)
+        forward = passed > 0
+        rate = np.diff(end)[forward] / passed[forward]
+        return self._binned(at[1:][forward], {"ingested": rate}, digits=1)
+
+    def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
+        """Return a resource by role, in the order of the roles."""
+        present = {name.partition(".")[2]: name for name in self.columns(family)}
+        order = [role for role in ROLES if role in present]
+        return self._sampled({role: present[role] for role in order}, unit, digits)
+
+    def memory(self) -> dict[str, Json]:
+        """Return the resident memory by role, in GiB."""
+        return self.by_role("memory", _GIB)
+
+    def disk(self) -> dict[str, Json]:
+        """Return what each role wrote to disk, in MiB/s."""
+        return self.by_role("disk", _MIB)
+
+    def network(self) -> dict[str, Json]:
+        """Return the traffic of each interface that had any, in MiB/s."""
+        names = {name.partition(".")[2]: name for name in self.columns("network")}
+        busy = {label: name for label, name in names.items() if _has_any(self.table[name])}
+        return self._sampled(busy, _MIB, 3)
+
+    def load(self) -> dict[str, Json]:
+        """Return the system's load average, and the cores that others took from this machine."""
+        named = {"load": "load.1m", "stolen cores": "steal"}
+        there = {key: name for key, name in named.items() if name in self.table.column_names}
+        return self._sampled(there, 1.0, 2)
+
+    def lag(self) -> Series | None:
+        """Return log end − finished work in records; None where the engine tells it too seldom."""
+        if not {"log_end", "finished"} <= set(self.table.column_names):
+            return None
+        at, end, finished = _known(self.table, "at", "log_end", "finished")
+        moved = np.flatnonzero(np.diff(finished, prepend=-1))
+        timely = behind.lag(
+            behind.Offsets(at, end.astype(np.int64)),
+            behind.Offsets(at[moved], finished[moved].astype(np.int64)),
+            self._frame.measured,
+        )
+        if timely is None:
+            return None
+        return _series("records", at - self._frame.origin_ms / 1000, end - finished, self._frame)
+
+    def _sampled(self, names: dict[str, str], unit: float, digits: int) -> dict[str, Json]:
+        at = self.table["at"].to_numpy()
+        values = {
+            key: self.table[name].to_numpy().astype(np.float64) / unit
+            for key, name in names.items()
+        }
+        return self._binned(at, values, digits)
+
+    def _binned(self, at: Floats, values: dict[str, Floats], digits: int) -> dict[str, Json]:
+        """Return the mean of every bin; seconds that were not sampled stay out of it."""
+        frame = self._frame
+        numbers = np.floor((at - frame.origin_ms / 1000) / frame.bin_s).astype(np.int64)
+        bins, place = np.unique(numbers, return_inverse=True)
+        made: dict[str, Json] = {"t": (bins * frame.bin_s).tolist()}
+        for name, column in values.items():
+            known = ~np.isnan(column)
+            sums = np.bincount(place[known], column[known], len(bins))
+            counts = np.bincount(place[known], minlength=len(bins))
+            means = np.round(sums / np.maximum(counts, 1), digits)
+            made[name] = [float(mean) if n else None for mean, n in zip(means, counts, strict=True)]
+        return made
+
+
+def sender_rates(file: Path, frame: Frame) -> dict[str, Json]:
+    """Return the records per second that were due and that were sent."""
+    ticks = pq.read_table(file, columns=["at_ms", "due", "sent"])
+    sql = duckdb.connect()
+    sql.register("ticks", ticks)
+    rows = sql.sql(
+        "WITH ends AS (SELECT floor((at_ms - $origin) / $width)::BIGINT AS bin, max(due) AS due,"
+        " max(sent) AS sent FROM ticks GROUP BY bin)"
+        " SELECT bin, (due - lag(due, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS due,"
+        " (sent - lag(sent, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS sent"
+        " FROM ends WINDOW w AS (ORDER BY bin) ORDER BY bin",
+        params={"origin": frame.origin_ms, "width": frame.bin_s * 1000},
+    ).to_arrow_table()
+    return {
+        "t": (rows["bin"].to_numpy() * frame.bin_s).tolist(),
+        "offered": np.round(rows["due"].to_numpy() / frame.bin_s, 1).tolist(),
+        "sent": np.round(rows["sent"].to_numpy() / frame.bin_s, 1).tolist(),
+    }
+
+
+def behind_series(latencies: pa.Table, frame: Frame) -> Series:
+    """Return how far the outputs were behind, in seconds."""
+    at = behind.grid(frame.whole, frame.bin_s * 1000)
+    values = behind.behind(latencies, frame.whole, frame.bin_s * 1000)
+    return _series("s", (at - frame.origin_ms) / 1000, values, frame)
+
+
+def _series(unit: str, at_s: Floats, values: Floats, frame: Frame) -> Series:
+    span = frame.measured
+    at_ms = np.round(at_s * 1000).astype(np.int64) + frame.origin_ms
+    fitted = trend.trend(at_ms, values, span)
+    line = None
+    if fitted.slope is not None:
+        x, y = trend.block_medians(at_ms, values, span)
+        level = float(np.median(y - fitted.slope * x))
+        line = (level, level + fitted.slope * frame.measured_s)
+    return Series(unit, at_s, values, fitted, line)
+
+
+def _known(table: pa.Table, *names: str) -> Sequence[Floats]:
+    """Return columns without the rows in which one of them was not sampled."""
+    columns = [table[name].to_numpy().astype(np.float64) for name in names]
+    there = ~np.any([np.isnan(column) for column in columns], axis=0)
+    return [column[there] for column in columns]
+
+
+def _has_any(column: pa.ChunkedArray) -> bool:
+    values = column.to_numpy().astype(np.float64)
+    return bool(np.nansum(values) > 0)

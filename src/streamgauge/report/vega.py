@@ -1,0 +1,258 @@
+"""Charts in Vega-Lite, without their data: those come in when a chart is drawn.
+
+Rows have a time or place `x`, a value `v`, their series `s`, its number `i`, colour `c` and dash
+`d`. A colour never stands alone: series also differ by dash, by order or by their label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from streamgauge.report.charts import Chart, Shape, Unit
+from streamgauge.spec.contracts import Json
+
+Spec = dict[str, Json]
+
+# Okabe and Ito's colours, the light ones darkened: each stands out from white and from black.
+PALETTE = ("#1f7fc0", "#d55e00", "#009e73", "#b5599a", "#b98900", "#7d8590", "#5b6fd6", "#a0522d")
+DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3))
+FLOOR_MS = 0.5
+"""Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
+
+CONFIG: Spec = {
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    "background": "transparent",
+    "padding": 4,
+    "view": {"stroke": "transparent"},
+    "legend": {"disable": True},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "gridColor": "#d8dde3",
+        "labelColor": "#57606a",
+        "labelFontSize": 11,
+        "labelPadding": 6,
+    },
+    "aria": False,
+}
+_QUIET = "#7d8590"
+_LOUD = "#d55e00"
+_PLAIN = "format(datum.value, '~r')"
+_LABELS: Mapping[Unit, str] = {
+    "ms": f"datum.value < 1000 ? {_PLAIN} + ' ms' : format(datum.value / 1000, '~r') + ' s'",
+    "s": f"{_PLAIN} + ' s'",
+    "records": f"datum.value < 1000 ? {_PLAIN} : format(datum.value, '~s')",
+    "1/s": f"(datum.value < 1000 ? {_PLAIN} : format(datum.value, '~s')) + '/s'",
+    "cores": _PLAIN,
+    "GiB": f"{_PLAIN} + ' GiB'",
+    "MiB/s": f"{_PLAIN} + ' MiB/s'",
+    "": _PLAIN,
+}
+_ONE_TWO_FIVE: list[Json] = [FLOOR_MS, *(f * 10**e for e in range(7) for f in (1, 2, 5))]
+_AXIS_WIDTH = 62
+"""The same for all charts, so that one time is in one place in all of them."""
+_PERCENT = (
+    "datum.value == 0 ? '0' : datum.value < 1 ? '50 %'"
+    " : format(100 - 100 * pow(10, -datum.value), '~r') + ' %'"
+)
+
+
+def time_spec(chart: Chart) -> Spec:
+    """Return a chart over time."""
+    height = 230 if chart.wide and chart.log else 170
+    marks = [_acts()] if chart.section == "resources" else [_boundaries(), _acts()]
+    layers = [_outside(), *marks, _main(chart), *_lines_beside(chart), _here()]
+    return _layered(height, layers)
+
+
+def distribution_spec() -> Spec:
+    """Return the chart of percentiles over an axis that gives each further nine the same room."""
+    axis: Spec = {
+        "values": [0, 0.30103, 1, 2, 3, 4, 5, 6, 7],
+        "labelExpr": _PERCENT,
+        "title": None,
+        "labelFlush": True,
+    }
+    lines: Spec = {
+        "data": {"name": "rows"},
+        "mark": {"type": "line", "clip": True},
+        "transform": [_at_least_the_floor()],
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "scale": _shared_domain(), "axis": axis},
+            "y": _value("ms", log=True),
+            "detail": {"field": "s"},
+            "color": {"field": "c", "type": "nominal", "scale": None},
+            "strokeDash": {"field": "d", "scale": None},
+            "strokeWidth": {"field": "w", "type": "quantitative", "scale": None},
+            "strokeOpacity": {"field": "o", "type": "quantitative", "scale": None},
+        },
+    }
+    return _layered(260, [lines, _here()])
+
+
+def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
+    """Return a picture of many trials: a dot for each of some single latencies."""
+    mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55, "color": PALETTE[0]}
+    encoding: Spec = {
+        "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
+        "y": _value("ms", log=True),
+    }
+    header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
+    return {
+        "title": {"text": title, "subtitle": subtitle, "anchor": "start", "offset": 12},
+        "data": {"name": "rows"},
+        "transform": [_at_least_the_floor()],
+        "facet": {"field": "trial", "type": "nominal", "sort": None, "header": header},
+        "columns": columns,
+        "spec": {"width": 230, "height": 130, "mark": mark, "encoding": encoding},
+        "config": {**CONFIG, "background": "white", "padding": 12},
+    }
+
+
+def _layered(height: int, layers: Sequence[Spec]) -> Spec:
+    return {
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "params": [
+            {"name": "from", "value": 0},
+            {"name": "to", "value": 1},
+            {"name": "here", "value": None},
+        ],
+        "layer": list(layers),
+        "config": CONFIG,
+    }
+
+
+def _time() -> Spec:
+    return {
+        "field": "x",
+        "type": "quantitative",
+        "scale": _shared_domain(),
+        "axis": {**_seconds(), "tickCount": 7},
+    }
+
+
+def _seconds() -> Spec:
+    label = f"{_PLAIN} + ' s'"
+    return {
+        "title": None,
+        "labelExpr": label,
+        "labelFlush": True,
+        "labelSeparation": 8,
+        "tickCount": 4,
+    }
+
+
+def _shared_domain() -> Spec:
+    return {
+        "domainMin": {"expr": "from"},
+        "domainMax": {"expr": "to"},
+        "nice": False,
+        "zero": False,
+    }
+
+
+def _value(unit: Unit, *, log: bool, stack: bool = False) -> Spec:
+    axis: Spec = {
+        "title": None,
+        "labelExpr": _LABELS[unit],
+        "minExtent": _AXIS_WIDTH,
+        "maxExtent": _AXIS_WIDTH,
+    }
+    scale: Spec = {"zero": True, "nice": True}
+    if log:
+        scale = {"type": "log", "nice": False, "padding": 8}
+        axis |= {
+            "values": _ONE_TWO_FIVE,
+            "labelOverlap": "greedy",
+            "labelExpr": f"datum.value < 1 ? '< 1 ms' : ({_LABELS[unit]})",
+        }
+    else:
+        axis["tickCount"] = 5
+    value: Spec = {"field": "v", "type": "quantitative", "axis": axis, "scale": scale}
+    return {**value, "stack": "zero" if stack else None}
+
+
+def _at_least_the_floor() -> Spec:
+    return {"calculate": f"max(datum.v, {FLOOR_MS})", "as": "v"}
+
+
+def _main(chart: Chart) -> Spec:
+    marks: Mapping[Shape, Spec] = {
+        "lines": {"type": "line", "strokeWidth": 1.6, "clip": True, "interpolate": "linear"},
+        "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
+        "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
+    }
+    encoding: Spec = {
+        "x": _time(),
+        "y": _value(chart.unit, log=chart.log, stack=chart.shape == "areas"),
+        "color": {"field": "c", "type": "nominal", "scale": None},
+    }
+    if chart.shape == "lines":
+        encoding |= {"detail": {"field": "s"}, "strokeDash": {"field": "d", "scale": None}}
+    if chart.shape == "areas":
+        encoding |= {"detail": {"field": "s"}, "order": {"field": "i", "type": "quantitative"}}
+    transform: list[Json] = [_at_least_the_floor()] if chart.log else []
+    return {
+        "data": {"name": "rows"},
+        "mark": marks[chart.shape],
+        "transform": transform,
+        "encoding": encoding,
+    }
+
+
+def _outside() -> Spec:
+    """Shade what lies outside the measured span."""
+    return {
+        "data": {"name": "outside"},
+        "mark": {"type": "rect", "color": _QUIET, "opacity": 0.14, "clip": True},
+        "encoding": {"x": _time(), "x2": {"field": "x2"}},
+    }
+
+
+def _boundaries() -> Spec:
+    """Mark where batches begin, at the foot of the chart."""
+    foot: Spec = {"value": {"expr": "height - 8"}}
+    return {
+        "data": {"name": "boundaries"},
+        "mark": {"type": "rule", "color": _QUIET, "clip": True},
+        "encoding": {"x": _time(), "y": foot, "y2": {"value": {"expr": "height"}}},
+    }
+
+
+def _acts() -> Spec:
+    """Mark across the chart what was done on purpose."""
+    return {
+        "data": {"name": "acts"},
+        "mark": {"type": "rule", "color": _LOUD, "strokeDash": [3, 3], "clip": True},
+        "encoding": {"x": _time()},
+    }
+
+
+def _lines_beside(chart: Chart) -> list[Spec]:
+    """Add the fitted line of the lag, and the number of cores beside what uses them."""
+    if chart.name in {"lag", "behind"}:
+        line: Spec = {"type": "line", "color": _LOUD, "strokeDash": [6, 3], "clip": True}
+        y: Spec = {"field": "v", "type": "quantitative"}
+        return [{"data": {"name": "fit"}, "mark": line, "encoding": {"x": _time(), "y": y}}]
+    if chart.name in {"cpu", "load"}:
+        rule: Spec = {"type": "rule", "color": _QUIET, "strokeDash": [2, 3], "clip": True}
+        y = {"field": "v", "type": "quantitative"}
+        return [
+            {
+                "data": {"name": "limit"},
+                "mark": rule,
+                "encoding": {"x": _time(), "x2": {"field": "x2"}, "y": y},
+            }
+        ]
+    return []
+
+
+def _here() -> Spec:
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "color": _QUIET, "clip": True},
+        # In pixels: as a value of the axis it would take part in the axis' domain.
+        "encoding": {"x": {"value": {"expr": "here === null ? -9 : scale('x', here)"}}},
+    }

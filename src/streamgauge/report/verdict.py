@@ -1,0 +1,135 @@
+"""What a run comes to: a sentence, a badge per verdict, and all that must be known before that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamgauge.metrics import parse_objective
+from streamgauge.report.trial import label
+from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.results.summary import reasons
+from streamgauge.spec.trial import TrialResult
+
+MOST_WARNINGS = 50
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One verdict over all trials."""
+
+    name: str
+    holds: bool | None
+    says: str
+
+
+def sentence(record: RunRecord, results: Sequence[TrialResult]) -> str:
+    """Say in one sentence what came out."""
+    if not results:
+        return "No trial has finished: there is nothing to tell yet."
+    text = _faults(record, results) or _praise(record, len(results))
+    return f"A quick run, not a measurement. {text}" if record.spec.quick else text
+
+
+def badges(record: RunRecord, results: Sequence[TrialResult]) -> list[Badge]:
+    """Return valid, correct, kept up and objectives, each over all trials."""
+    verdicts = {
+        "valid": [result.valid.holds for result in results],
+        "correct": [result.correct.holds for result in results],
+        "kept up": [result.kept_up.holds for result in results],
+    }
+    made = [_badge(name, found) for name, found in verdicts.items()]
+    met = [fine for result in results for fine in _met(record, result)]
+    return [*made, _badge("objectives", met, none="none set")]
+
+
+def warnings(
+    folder: RunFolder, record: RunRecord, results: Sequence[TrialResult], unreadable: Sequence[str]
+) -> list[str]:
+    """Collect what must be known before any chart is looked at."""
+    told = []
+    if record.spec.quick:
+        told.append("Quick: smallest sizes, too short to measure anything.")
+    if record.status in {"running", "interrupted"}:
+        told.append(f"The run is {record.status}: shown is what has finished.")
+    finished = {folder.trial_folder(result.spec.number) for result in results}
+    open_still = [place.name for place in folder.trial_folders() if place not in finished]
+    if open_still:
+        told.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
+    told += [
+        f"{label(result)}: {reason}"
+        for result in results
+        for reason in reasons(result, record.spec.objectives)
+        if not (result.spec.quick and reason == result.kept_up.reason)
+    ]
+    told += [*record.warnings, *unreadable]
+    if len(told) > MOST_WARNINGS:
+        rest = len(told) - MOST_WARNINGS
+        told = [*told[:MOST_WARNINGS], f"… and {rest:,} more; `streamgauge show` lists them."]
+    return told
+
+
+def _praise(record: RunRecord, total: int) -> str:
+    finished = " finished" if record.status in {"running", "interrupted"} else ""
+    what = f"The{finished} trial is" if total == 1 else f"All {total}{finished} trials are"
+    clauses = ["valid", "gave the right answers"]
+    clauses += [] if record.spec.quick else ["kept up"]
+    clauses += ["met every objective"] if record.spec.objectives else []
+    return f"{what} {', '.join(clauses[:-1])} and {clauses[-1]}."
+
+
+def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
+    """Say of which trials something does not hold or cannot be told, the gravest first."""
+    counted = {
+        "failed": [r for r in results if r.status == "failed"],
+        "invalid": [r for r in results if r.valid.holds is False],
+        "answered wrongly": [r for r in results if r.correct.holds is False],
+        "did not keep up": [r for r in results if r.kept_up.holds is False],
+        "missed an objective": [r for r in results if not all(_met(record, r))],
+        "not to be judged in full": [r for r in results if _untold(record, r)],
+    }
+    found = {words: those for words, those in counted.items() if those}
+    if not found:
+        return ""
+    if len(results) == 1:
+        return f"The trial {' and '.join(_verb(words, 1) + words for words in found)}."
+    return (
+        "; ".join(
+            f"{_those(those, len(results))} {_verb(words, len(those))}{words}"
+            for words, those in found.items()
+        )
+        + "."
+    )
+
+
+def _those(found: Sequence[TrialResult], total: int) -> str:
+    if len(found) > 2:
+        return f"all {total} trials" if len(found) == total else f"{len(found)} of {total} trials"
+    return " and ".join(label(result) for result in found)
+
+
+def _verb(words: str, number: int) -> str:
+    if words not in {"invalid", "not to be judged in full"}:
+        return ""
+    return "is " if number == 1 else "are "
+
+
+def _untold(record: RunRecord, result: TrialResult) -> bool:
+    """Whether a verdict is open that no other finding explains."""
+    if result.status == "failed" or result.valid.holds is False:
+        return False
+    told = [result.valid.holds, result.correct.holds]
+    return None in (told if record.spec.quick else [*told, result.kept_up.holds])
+
+
+def _met(record: RunRecord, result: TrialResult) -> list[bool]:
+    found = map(parse_objective, record.spec.objectives)
+    return [objective.check(result.metrics).met for objective in found]
+
+
+def _badge(name: str, found: Sequence[bool | None], none: str = "no trial") -> Badge:
+    if not found:
+        return Badge(name, None, none)
+    holds = False if False in found else None if None in found else True
+    yes = sum(each is True for each in found)
+    return Badge(name, holds, f"{yes} of {len(found)}")

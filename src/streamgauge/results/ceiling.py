@@ -1,0 +1,58 @@
+"""The ceilings of the harness that were measured here, by machine and configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from streamgauge.files import write_atomically
+from streamgauge.services import runtime
+from streamgauge.spec.run import RunSpec
+
+_MACHINE = ("host", "cpu", "cores", "memory_bytes", "streamgauge", "confluent-kafka")
+
+
+def known(
+    machine: Mapping[str, JsonValue], spec: RunSpec, folder: Path | None = None
+) -> float | None:
+    """Return the highest rate that `noop` kept up with here, None where nobody has looked."""
+    found = _read(_file(folder)).get(_key(machine, spec))
+    return float(found) if isinstance(found, int | float) else None
+
+
+def remember(
+    machine: Mapping[str, JsonValue], spec: RunSpec, rate: float, folder: Path | None = None
+) -> None:
+    """Keep a ceiling for later runs on this machine with these settings."""
+    file = _file(folder)
+    kept = {**_read(file), _key(machine, spec): rate}
+    write_atomically(file, json.dumps(kept, indent=1) + "\n")
+
+
+def _file(folder: Path | None) -> Path:
+    return (folder or runtime.cache_dir()) / "ceilings.json"
+
+
+def _read(file: Path) -> dict[str, JsonValue]:
+    try:
+        loaded = json.loads(file.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _key(machine: Mapping[str, JsonValue], spec: RunSpec) -> str:
+    """Name all that a ceiling depends on, apart from the rate itself."""
+    facts = {
+        "machine": [machine.get(name) for name in _MACHINE],
+        "workload": spec.workload,
+        "partitions": spec.partitions,
+        "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s"}),
+        "kafka": spec.kafka,
+        "transport": spec.transport,
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

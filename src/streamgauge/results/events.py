@@ -1,0 +1,72 @@
+"""The events of live.jsonl: a trial begins, enters a phase, is sampled once a second, has ended.
+
+What a live view needs is all in them, so that it is a function of the lines of one file. Each
+line carries `at`, the time in epoch seconds; a sample is a row of the trial's timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from streamgauge.results.summary import reasons
+from streamgauge.spec.contracts import Experiment, Explains, Json, Outlines
+from streamgauge.spec.trial import TrialResult, TrialSpec
+
+TOLD = ("latency.p50", "latency.p99")
+"""Metrics of a finished trial that are shown beside its verdicts."""
+
+
+def begins(
+    trial: TrialSpec, experiment: Experiment, history: Sequence[TrialResult]
+) -> dict[str, Json]:
+    """Tell which trial begins, why, and what is planned after it."""
+    plan = () if isinstance(experiment, Outlines) else experiment.plan()
+    following = next((each for each in plan if each.number > trial.number), None)
+    return {
+        "trial": trial.number,
+        "planned": count_trials(experiment),
+        **_kind(trial, experiment, history),
+        "next": None if following is None else _kind(following, experiment, history),
+    }
+
+
+def count_trials(experiment: Experiment) -> int:
+    """Count the trials that a run will have, if all goes well."""
+    first = len(experiment.plan())
+    if isinstance(experiment, Outlines):
+        return first * sum(stage.trials for stage in experiment.outline())
+    return first
+
+
+def enters(trial: int, phase: str, lasts_s: float | None = None) -> dict[str, Json]:
+    """Tell which phase a trial enters, and how long it will take where that is planned."""
+    return {"trial": trial, "phase": phase, "lasts_s": lasts_s}
+
+
+def sampled(trial: int, row: Mapping[str, float]) -> dict[str, Json]:
+    """Tell what was sampled; the row's own `at` is the event's."""
+    return {"trial": trial, **row}
+
+
+def ended(result: TrialResult, objectives: Sequence[str]) -> dict[str, Json]:
+    """Tell what came of a trial: status, verdicts, the first reason against it."""
+    spec = result.spec
+    return {
+        "trial": spec.number,
+        "status": result.status,
+        "query": spec.query,
+        "rate": spec.rate,
+        "repeat": spec.repeat,
+        "valid": result.valid.holds,
+        "correct": result.correct.holds,
+        "kept_up": result.kept_up.holds,
+        "reason": next((text.partition("\n")[0] for text in reasons(result, objectives)), None),
+        "metrics": {name: result.metrics[name] for name in TOLD if name in result.metrics},
+    }
+
+
+def _kind(
+    trial: TrialSpec, experiment: Experiment, history: Sequence[TrialResult]
+) -> dict[str, Json]:
+    why = experiment.why(trial, history) if isinstance(experiment, Explains) else None
+    return {"query": trial.query, "rate": trial.rate, "repeat": trial.repeat, "why": why}

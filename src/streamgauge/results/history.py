@@ -1,0 +1,209 @@
+"""Many runs at once: which ones, how two of them are set against each other, and trends."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+from streamgauge.errors import UsageError, unknown_name
+from streamgauge.measure.comparability import Side, usable
+from streamgauge.metrics import metric
+from streamgauge.results.folder import (
+    RunFolder,
+    RunRecord,
+    RunStatus,
+    latest_first,
+    read_all,
+    tagged,
+)
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.units import format_rate, parse_duration
+
+STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs to list; None stands for any."""
+
+    workload: str | None = None
+    query: str | None = None
+    engine: str | None = None
+    status: str | None = None
+    tag: str | None = None
+    """`key=value`, or a value alone."""
+    since: datetime | None = None
+
+    def fits(self, record: RunRecord) -> bool:
+        """Tell whether a run is one of those."""
+        spec = record.spec
+        return all(
+            (
+                self.workload in (None, spec.workload),
+                self.query is None or self.query in spec.queries,
+                self.engine in (None, spec.engine),
+                self.status in (None, record.status),
+                self.tag is None or tagged(record, self.tag),
+                self.since is None or datetime.fromisoformat(record.started) >= self.since,
+            )
+        )
+
+
+def select(
+    folders: Sequence[RunFolder], wanted: Wanted
+) -> tuple[list[tuple[RunFolder, RunRecord]], list[str]]:
+    """Return the runs that are wanted, the latest first, and what cannot be read.
+
+    Of each run it reads run.json alone.
+    """
+    found, unreadable = read_all(folders)
+    return [each for each in latest_first(found) if wanted.fits(each[1])], unreadable
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """Read a date (`2026-11-16`), a time of one (`2026-11-16T17:30`) or an age (`7d`)."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return now - timedelta(seconds=parse_duration(text))
+        except (UsageError, OverflowError):
+            raise UsageError(
+                f"{text!r} is no date and no age", "Write it like 2026-11-16 or 7d."
+            ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def side(folder: RunFolder) -> Side:
+    """Read a run for a comparison."""
+    record = folder.record()
+    return Side(
+        name=record.id,
+        spec=record.spec,
+        machine=record.machine,
+        workload_version=record.workload_version,
+        status=record.status,
+        trials=tuple(folder.trials()),
+    )
+
+
+Factor = str | float
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric at one value of a factor: the median of its trials, and their range."""
+
+    machine: str
+    series: str
+    factor: Factor
+    median: float
+    low: float
+    high: float
+    trials: int
+
+
+_FACTORS: Mapping[str, Callable[[RunRecord, TrialResult], Factor]] = {
+    "rate": lambda _, result: result.spec.rate,
+    "partitions": lambda _, result: result.spec.partitions,
+    "cores": lambda record, result: result.spec.cores or _cores(record),
+    "mode": lambda _, result: result.spec.mode or "none",
+    "engine": lambda _, result: result.spec.engine,
+    "date": lambda record, _: record.started,
+}
+FACTORS = tuple(_FACTORS)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One trial as a sweep sees it."""
+
+    machine: str
+    query: str
+    factors: Mapping[str, Factor]
+    settings: Mapping[str, str]
+    """Options of the engine, the load and its shape."""
+    value: float
+
+
+def sweep(folders: Sequence[RunFolder], name: str, factor: str) -> list[Point]:
+    """Return a metric over a factor, per machine and query; only trials that count are in it.
+
+    Whatever else differs among the trials (another engine, another rate) makes a line of its own.
+    """
+    metric(name)
+    if factor not in _FACTORS:
+        raise unknown_name("factor", factor, _FACTORS)
+    seen = [each for folder in folders for each in _trials(folder, name)]
+    if not seen:
+        raise UsageError(
+            f"no trial of these runs has a {name} that counts",
+            "A trial counts that is finished, valid, not wrong and not quick.",
+        )
+    labels = _varying(seen, factor), _varying_settings(seen)
+    groups: dict[tuple[str, str, Factor], list[float]] = {}
+    for each in seen:
+        key = each.machine, " · ".join(_series(each, *labels)), each.factors[factor]
+        groups.setdefault(key, []).append(each.value)
+    return [_point(*key, values) for key, values in groups.items()]
+
+
+def _trials(folder: RunFolder, name: str) -> Iterator[_Seen]:
+    record = folder.record()
+    for result in folder.trials():
+        if usable(result) and not result.spec.quick and name in result.metrics:
+            spec = result.spec
+            yield _Seen(
+                machine=_machine(record),
+                query=f"{spec.workload}/{spec.query}",
+                factors={each: of(record, result) for each, of in _FACTORS.items()},
+                settings=_settings(spec),
+                value=result.metrics[name],
+            )
+
+
+def _varying(seen: Sequence[_Seen], factor: str) -> list[str]:
+    """Name the other factors of which more than one value occurs; each run has its own date."""
+    others = [each for each in _FACTORS if each not in (factor, "date")]
+    return [name for name in others if len({each.factors[name] for each in seen}) > 1]
+
+
+def _varying_settings(seen: Sequence[_Seen]) -> list[str]:
+    names = dict.fromkeys(name for each in seen for name in each.settings)
+    return [name for name in names if len({each.settings.get(name) for each in seen}) > 1]
+
+
+def _series(seen: _Seen, factors: Sequence[str], settings: Sequence[str]) -> Iterator[str]:
+    yield seen.query
+    for name in factors:
+        value = seen.factors[name]
+        if name == "rate":
+            yield format_rate(float(value))
+        else:
+            yield value if isinstance(value, str) else f"{value:g} {name}"
+    yield from (f"{name}={seen.settings[name]}" for name in settings if name in seen.settings)
+
+
+def _settings(spec: TrialSpec) -> dict[str, str]:
+    load = {name: str(value) for name, value in spec.load.model_dump(mode="json").items()}
+    shape = {"shape": spec.schedule} if spec.schedule else {}
+    return {**spec.engine_options, **load, **shape}
+
+
+def _point(machine: str, series: str, factor: Factor, values: list[float]) -> Point:
+    return Point(
+        machine, series, factor, statistics.median(values), min(values), max(values), len(values)
+    )
+
+
+def _machine(record: RunRecord) -> str:
+    machine = record.machine
+    return f"{machine.get('host')} · {machine.get('cpu')} · {machine.get('cores')} cores"
+
+
+def _cores(record: RunRecord) -> int:
+    cores = record.machine.get("cores")
+    return cores if isinstance(cores, int) else 0

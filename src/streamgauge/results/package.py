@@ -1,0 +1,147 @@
+"""A replication package: what another machine needs to run the same again, and what came out."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import yaml
+
+from streamgauge.results.csv import csv_text
+from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.spec.contracts import Json
+from streamgauge.spec.run import Variant
+from streamgauge.spec.trial import LoadSpec
+from streamgauge.units import format_rate, parse_rate
+
+_NOT_ASKED = {"preset", "kafka", "postgres", "origins", "variants"}
+_FILE_TIME = (1980, 1, 1, 0, 0, 0)
+"""The same content makes the same package."""
+
+_README = """# {id}, to run again
+
+    streamgauge run --preset preset.yaml
+
+runs the same on another machine, with Streamgauge {version}. This is what it was:
+
+    {command}
+
+| file | what |
+|---|---|
+| `preset.yaml` | everything that was asked for, complete |
+| `results.csv` | a line per trial: verdicts, counts, metrics in SI units |
+| `run.json` | the machine, the versions of then, status and answer |
+| `packages.txt` | the Python packages where this package was made |
+{notes}
+"""
+
+
+def package(folder: RunFolder) -> bytes:
+    """Return the replication package of a run as a zip file."""
+    record, results = folder.record(), folder.trials()
+    files = {
+        "README.md": _readme(record),
+        "preset.yaml": yaml.safe_dump(preset(record), sort_keys=False, allow_unicode=True),
+        "results.csv": csv_text(results),
+        "run.json": json.dumps(_facts(record), indent=2, ensure_ascii=False) + "\n",
+        "packages.txt": "".join(f"{line}\n" for line in packages()),
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            entry = zipfile.ZipInfo(f"{record.id}/{name}", _FILE_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, text)
+    return content.getvalue()
+
+
+def preset(record: RunRecord) -> dict[str, Json]:
+    """Return what was asked for as the fields of a preset; addresses stay behind."""
+    spec = record.spec
+    fields: dict[str, Json] = {"title": f"{record.id} again"}
+    fields |= spec.model_dump(
+        mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
+    )
+    if spec.schedule is None:
+        fields["rates"] = [_rate(rate) for rate in spec.rates]
+    fields["duration"] = _seconds(spec.duration_s)
+    fields["warmup"] = _seconds(spec.warmup_s)
+    ways = spec.variants or (Variant(load=spec.load, partitions=spec.partitions),)
+    fields["partitions"] = list(dict.fromkeys(way.partitions for way in ways))
+    fields["load"] = [_load(load) for load in dict.fromkeys(way.load for way in ways)]
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def packages() -> list[str]:
+    """Return names and versions of the packages that Streamgauge stands on here."""
+    found: dict[str, str] = {}
+    wanted = ["streamgauge"]
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue  # of another platform
+        wanted += [_name(each) for each in metadata.requires(name) or () if "extra ==" not in each]
+    return [f"{name}=={found[name]}" for name in sorted(found)]
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"[\w.-]+", requirement)
+    assert match is not None
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def _load(load: LoadSpec) -> dict[str, Json]:
+    own: dict[str, Json] = load.model_dump(
+        mode="json", exclude={"linger_s", "max_lateness_s", "spark"}
+    )
+    times = {"linger": _seconds(load.linger_s), "max_lateness": _seconds(load.max_lateness_s)}
+    return {**own, **times}
+
+
+def _rate(rate: float) -> str:
+    """Write a rate for people where that loses nothing."""
+    short = format_rate(rate)
+    return short if parse_rate(short) == rate else f"{rate!r}/s"
+
+
+def _seconds(duration_s: float) -> str:
+    return f"{int(duration_s) if duration_s == int(duration_s) else repr(duration_s)}s"
+
+
+def _facts(record: RunRecord) -> dict[str, object]:
+    return record.model_dump(mode="json", exclude={"owner"})
+
+
+def _readme(record: RunRecord) -> str:
+    return _README.format(
+        id=record.id,
+        version=record.machine.get("streamgauge", ""),
+        command=" ".join(" ".join(record.command).split()),
+        notes="".join(f"\n{note}\n" for note in _notes(record)),
+    )
+
+
+def _notes(record: RunRecord) -> list[str]:
+    spec = record.spec
+    notes = []
+    given = [name for name in ("kafka", "postgres") if getattr(spec, name)]
+    if given:
+        notes.append(
+            f"The run used servers of its own for {' and '.join(given)}; without"
+            f" {' and '.join(f'--{name}' for name in given)} they are embedded."
+        )
+    if spec.load.spark:
+        notes.append("The tasks of a Spark cluster sent the load: --senders spark --spark-master.")
+    named = [*spec.parameters.values(), (spec.schedule or "").partition(":")[2]]
+    for value in named:
+        if isinstance(value, str) and value and Path(value).is_file():
+            notes.append(f"It needs a file that is not in here: {value}")
+    return notes

@@ -1,0 +1,88 @@
+"""What can be chosen with -P, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from streamgauge.units import parse_duration
+
+Keys = Literal["normal", "uniform", "zipf", "single", "hot"]
+Delays = Literal["exponential", "uniform"]
+
+LONGEST_S = 3600.0
+"""Of a window and of the allowed delay; a sentinel is further ahead than both."""
+MOST_OVERLAP = 1000
+
+
+def _duration(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _durations(value: object) -> object:
+    return [parse_duration(part) for part in value.split(",")] if isinstance(value, str) else value
+
+
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
+
+
+class Parameters(BaseModel):
+    """What can be chosen with -P."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window: Annotated[tuple[Seconds, Seconds], BeforeValidator(_durations)] = (8.0, 4.0)
+    """Length and slide of the windows, as 8s,4s."""
+    keys: Keys = "normal"
+    """Distribution of the gem packs."""
+    packs: int = Field(default=1_000, ge=1, le=10_000_000)
+    """How many gem packs there are."""
+    users: int = Field(default=1_000_000, ge=1, le=1_000_000_000)
+    """How many users see ads; as many see none."""
+    zipf: float = Field(default=1.0, ge=0, le=10)
+    """Exponent of keys=zipf."""
+    hot: float = Field(default=0.5, ge=0, le=1)
+    """Share of the records that are about one gem pack with keys=hot."""
+    selectivity: float = Field(default=0.1, ge=0, le=1)
+    """Share of the purchases that follow an ad for it, no longer ago than a window lasts."""
+    allowed_delay: Annotated[Seconds, BeforeValidator(_duration)] = 0.0
+    """How late a record may be and must still be counted."""
+    disorder: float = Field(default=0.0, ge=0, le=1)
+    """Share of the records that are delayed, by no more than is allowed."""
+    delays: Delays = "exponential"
+    """Distribution of the delays, cut at the allowed one; the mean is a quarter or half of it."""
+    late: float = Field(default=0.0, ge=0, le=1)
+    """Share of the records that are delayed by more than is allowed."""
+    ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
+    """Records per stream that are rendered before the load; then they repeat."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not 0 < self.slide_ms <= self.size_ms:
+            raise ValueError("a window's slide must be positive and no longer than the window")
+        if self.size_ms > MOST_OVERLAP * self.slide_ms:
+            raise ValueError(f"a record may lie in {MOST_OVERLAP} windows at most")
+        for seconds in (*self.window, self.allowed_delay):
+            if abs(seconds * 1000 - round(seconds * 1000)) > 1e-6:
+                raise ValueError("windows and delays must be whole milliseconds")
+        if self.disorder and not self.allowed_delay:
+            raise ValueError("disorder needs an allowed_delay that delayed records keep to")
+        if self.disorder + self.late > 1:
+            raise ValueError("disorder and late are shares of all records: together 1 at most")
+        return self
+
+    @property
+    def size_ms(self) -> int:
+        """Return the length of the windows."""
+        return round(self.window[0] * 1000)
+
+    @property
+    def slide_ms(self) -> int:
+        """Return the distance from window to window."""
+        return round(self.window[1] * 1000)
+
+    @property
+    def allowed_delay_ms(self) -> int:
+        """Return how late a record may be and must still be counted."""
+        return round(self.allowed_delay * 1000)

@@ -1,0 +1,73 @@
+"""Purchases and ads as a workload: its parameters, streams and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from pydantic import BaseModel
+
+from streamgauge.spec.contracts import Json, Payloads, Query
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.workloads.rovio import answers, data
+from streamgauge.workloads.rovio.parameters import Parameters
+
+QUERIES = (
+    Query(
+        name="aggregation",
+        title="revenue of each gem pack per window",
+        streams=("purchases",),
+        output="topic",
+        answers=answers.Sums(),
+        functions=("windowing", "aggregation"),
+        answers_markers=False,
+        needs_sentinels=True,
+    ),
+    Query(
+        name="join",
+        title="purchases of what was advertised to the same user in the same window",
+        streams=("purchases", "ads"),
+        output="topic",
+        answers=answers.Pairs(),
+        functions=("windowing", "join of two streams"),
+        answers_markers=False,
+        needs_sentinels=True,
+    ),
+)
+
+
+def _since_window_end(size_ms: int, emitted_ms: int, value: bytes) -> float:
+    return (emitted_ms - int(value.partition(b",")[0]) - size_ms) / 1000
+
+
+class Rovio:
+    """Purchases and ads of an online game (Karimov et al., 2018): aggregation and join."""
+
+    name: ClassVar[str] = "rovio"
+    version: ClassVar[str] = "1"
+    title: ClassVar[str] = "online game: windowed aggregation and join of purchases and ads"
+    parameters: ClassVar[type[BaseModel]] = Parameters
+    queries: ClassVar[Mapping[str, Query]] = {query.name: query for query in QUERIES}
+    default_queries: ClassVar[tuple[str, ...]] = ("aggregation", "join")
+    quick: ClassVar[Mapping[str, Json]] = {"ring": 100_000}
+
+    def check(self, parameters: Mapping[str, Json]) -> None:
+        """Refuse nothing further: the parameters say themselves what fits together."""
+
+    def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
+        """Give the query the size of its windows."""
+        size_ms = Parameters.model_validate(parameters).size_ms
+        sample = partial(_since_window_end, size_ms) if query.name == "aggregation" else None
+        return replace(query, window_ms=size_ms, sample=sample)
+
+    def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
+        """Render purchases or ads."""
+        parameters = Parameters.model_validate(spec.parameters)
+        size = min(count, parameters.ring)
+        if stream == "ads":
+            drawn = data.ads(parameters, spec.seed, size)
+        else:
+            drawn = data.purchases(parameters, spec.seed, size, spec.rate)
+        return Payloads(data.render(drawn), sentinel=data.sentinel(stream))

@@ -1,0 +1,70 @@
+"""A comparison and a sweep in a real browser."""
+
+from pathlib import Path
+
+import pytest
+
+from streamgauge.measure.comparison import compare
+from streamgauge.report.compare_html import html
+from streamgauge.report.sweep import write_sweep
+from streamgauge.results.history import side
+from tests.browser.conftest import Open
+from tests.unit.runs import make_trial, three_trials, write_run
+
+ATTACK = "<img src=x onerror=\"document.title='broken in'\">"
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("compared")
+    folders = [
+        three_trials(place / "runs", 100),
+        three_trials(place / "runs", 130, seed=2, tags={"name": ATTACK}),
+        three_trials(place / "runs", 101, seed=3),
+    ]
+    base, *others = (side(folder) for folder in folders)
+    file = place / "compared.html"
+    file.write_text(html(folders, [compare(base, other) for other in others]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def sweep_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("swept")
+    trials = [
+        make_trial(number, {"latency.p99": rate / 1e5 + number / 1000}, rate=rate, query=query)
+        for number, (query, rate) in enumerate(
+            [(query, rate) for query in ("q1", ATTACK) for rate in (1e3, 5e3, 2e4)], start=1
+        )
+    ]
+    write_sweep([write_run(place / "runs", trials)], "latency.p99", "rate", place / "sweep.html")
+    return place / "sweep.html"
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("which", "charts"), [("page_file", 3), ("sweep_file", 1)])
+def test_all_charts_are_drawn_as_wide_as_the_page_and_in_its_colours(
+    request: pytest.FixtureRequest,
+    open_page: Open,
+    which: str,
+    charts: int,
+    width: int,
+    scheme: str,
+) -> None:
+    page = open_page(request.getfixturevalue(which), width=width, scheme=scheme)
+    drawn = page.locator(".chart svg.marks").all()
+    assert len(drawn) == charts
+    assert page.title() != "broken in"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for chart in drawn:
+        box = chart.bounding_box()
+        assert box is not None
+        assert 200 < box["width"] <= width
+    ink = page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (_brightness(ink) > _brightness(paper)) == (scheme == "dark")
+
+
+def _brightness(colour: str) -> int:
+    return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))

@@ -1,0 +1,80 @@
+"""Trials of the broker alone, with a broker that tells what it counts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from streamgauge.load import arrivals
+from streamgauge.services.kafka import EmbeddedKafka
+from streamgauge.services.service import RunningService
+from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialResult
+from streamgauge.trial.bench import Bench
+from streamgauge.trial.ingestion import run_ingestion
+from tests.integration.trials import make_spec
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def telling() -> Iterator[RunningService[KafkaEndpoint]]:
+    with EmbeddedKafka(jmx=True).up() as running:
+        yield running
+
+
+def no_spark() -> Any:
+    raise AssertionError("the broker's trials need no Spark")
+
+
+def run(kafka: RunningService[KafkaEndpoint], folder: Path, **changes: Any) -> TrialResult:
+    bench = Bench(kafka=kafka, postgres=None, spark=no_spark, cache=folder, topics="test")
+    spec = make_spec("q1", engine=NO_ENGINE, **changes)
+    return run_ingestion(spec, bench, folder / "001", lambda _: None)
+
+
+def test_the_rate_is_reached_and_the_broker_counts_the_same(
+    telling: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
+    load = LoadSpec(acks="1", idempotence=False, senders=2)
+    result = run(telling, tmp_path, rate=5000.0, duration_s=5.0, load=load)
+    assert (result.status, result.cause) == ("done", None), result.warnings
+    assert result.valid.holds is True
+    assert result.kept_up.holds is True
+    assert result.inputs == arrivals.records(result.spec)
+    metrics = result.metrics
+    # How fast is not asserted: a busy machine may be late. How many must agree.
+    timeline = pq.read_table(tmp_path / "001" / "timeline.parquet").to_pylist()
+    last = [row for row in timeline if row.get("broker.messages") and row.get("log_end")][-1]
+    assert last["broker.messages"] == pytest.approx(last["log_end"], rel=0.3)
+    assert {"rate.appended", "rate_per_second.p50", "broker.messages"} <= set(metrics)
+    assert metrics["bytes.appended"] == pytest.approx(205 * metrics["rate.appended"], rel=0.1)
+    assert metrics["broker.bytes"] > metrics["bytes.appended"]
+    assert metrics["request.p50"] < 1
+    assert metrics["cpu.broker"] > 0
+    assert {"append_run.mean", "append_step.mean", "lateness.p99"} <= set(metrics)
+    times = pq.read_table(tmp_path / "001" / "append_times.parquet")
+    assert times["offset"].to_pylist() == sorted(times["offset"].to_pylist())
+
+
+def test_a_load_that_is_not_taken_is_a_result_and_names_the_limit(
+    telling: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
+    load = LoadSpec(buffer=4096, batch=1024, linger_s=0.2)
+    result = run(telling, tmp_path, rate=100_000.0, load=load)
+    assert result.status == "done"
+    assert result.valid.holds is True
+    assert result.kept_up.holds is False
+    assert "buffer was full" in result.kept_up.reason
+    assert result.metrics["rate.appended"] < 100_000
+
+
+def test_a_given_brokers_counters_are_left_out_and_that_is_said(
+    kafka: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
+    result = run(kafka, tmp_path)
+    assert result.status == "done"
+    assert "broker.messages" not in result.metrics
+    assert any("counters are left out" in text for text in result.warnings)

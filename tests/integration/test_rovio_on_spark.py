@@ -1,0 +1,151 @@
+"""The queries of rovio on a real Spark, batch by batch: every output is compared."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from streamgauge.engines.spark.query import QueryContext
+from streamgauge.measure.columns import RECORDS
+from streamgauge.measure.matching import Match, match
+from streamgauge.spec.contracts import AnswerContext, AnswersInEventTime, JobSpec
+from streamgauge.validation.session import Session
+from streamgauge.workloads.rovio import Rovio, data
+from streamgauge.workloads.rovio.parameters import Parameters
+from streamgauge.workloads.rovio.spark import QUERIES
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+BEGIN = 1_700_000_000_000
+RATE, SECONDS, BATCH_MS = 500, 8, 700
+CASES: list[tuple[int, dict[str, Any]]] = [
+    (2, {"window": "2s,1s"}),
+    (1, {"window": "1500ms,1s"}),
+    (2, {"window": "2s,250ms", "keys": "single", "users": 300}),
+    (1, {"window": "2s,500ms", "allowed_delay": "600ms", "disorder": 0.4, "late": 0.02}),
+    (2, {"window": "1s,1s", "allowed_delay": "600ms", "disorder": 0.4, "delays": "uniform"}),
+]
+"""How many partitions, and parameters."""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with Session(tmp_path_factory.mktemp("spark")) as session:
+        session.get().conf.set("spark.sql.shuffle.partitions", "2")
+        yield session.get()
+
+
+def write(folder: Path, parameters: Parameters, stream: str, streams: int, partitions: int) -> None:
+    """Write a stream's records in batches that end elsewhere in each partition."""
+    count = RATE * SECONDS
+    drawn = (
+        data.ads(parameters, 1, count)
+        if stream == "ads"
+        else data.purchases(parameters, 1, count, RATE)
+    )
+    payloads = [*data.render(drawn), *[data.sentinel(stream)] * partitions]
+    number = np.arange(len(payloads))
+    partition = number % partitions
+    intended = BEGIN + number * 1000 // RATE
+    first = 1 if stream == "ads" else 0
+    values = [b"%d;%d;%s" % (first + n * streams, intended[n], payloads[n]) for n in number]
+    batch = (intended - BEGIN + 40 * partition) // BATCH_MS
+    batch[count:] = batch[count - 1] + 1
+    table = pa.table(
+        [partition, number // partitions, intended + 2, pa.array(values)], schema=RECORDS
+    )
+    for each in np.unique(batch).tolist():
+        file = folder / f"{each:03}.parquet"
+        pq.write_table(table.filter(pa.array(batch == each)), file)
+        os.utime(file, (each, each))  # the order in which Spark takes them
+
+
+def read(spark: SparkSession, folder: Path) -> DataFrame:
+    schema = "partition int, offset bigint, timestamp bigint, value binary"
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    return source.parquet(str(folder))
+
+
+def run(
+    spark: SparkSession, folder: Path, query: str, parameters: Parameters, partitions: int
+) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """Run the query over all batches; return its outputs and what it said of each batch."""
+    streams = Rovio.queries[query].streams
+    for stream in streams:
+        (folder / stream).mkdir()
+        write(folder / stream, parameters, stream, len(streams), partitions)
+    chosen = QUERIES[query]
+    job = JobSpec("rovio", query, parameters.model_dump(mode="json"), partitions, 1, {})
+    job = replace(job, watermark_delay_ms=chosen.watermark_delay(partitions))
+    inputs = {stream: read(spark, folder / stream) for stream in streams}
+    built = chosen.build(inputs, QueryContext(spark, job, None))
+    assert isinstance(built, DataFrame)
+    running = (
+        built.writeStream.format("memory")
+        .queryName("found")
+        .outputMode(chosen.output_mode)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    running.awaitTermination()
+    values = [row["value"].encode() for row in spark.table("found").collect()]
+    return values, [dict(progress) for progress in running.recentProgress]
+
+
+def judge(folder: Path, query: str, parameters: Parameters, outputs: list[bytes]) -> Match:
+    answers = Rovio.queries[query].answers
+    assert isinstance(answers, AnswersInEventTime)
+    context = AnswerContext(parameters.model_dump(mode="json"), 0, {})
+    inputs = [pq.read_table(folder / stream) for stream in Rovio.queries[query].streams]
+    parts = [
+        answers.expected(
+            records.filter(pc.equal(records["partition"], partition)).sort_by("offset"), context
+        )
+        for records, partition in itertools.product(inputs, (0, 1))
+    ]
+    expected = answers.merge(pa.concat_tables(parts), context)
+    places = range(len(outputs))
+    columns = [[0] * len(outputs), places, [BEGIN] * len(outputs), outputs]
+    records = pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, RECORDS, strict=True)], RECORDS
+    )
+    found = answers.outputs(records)
+    for name in ("partition", "offset"):
+        found = found.append_column(name, records[name])
+    return match(expected, found, answers.agree, answers)
+
+
+@pytest.mark.parametrize("query", ["aggregation", "join"])
+@pytest.mark.parametrize(("partitions", "case"), CASES)
+def test_every_output_is_right(
+    spark: SparkSession, tmp_path: Path, query: str, partitions: int, case: dict[str, Any]
+) -> None:
+    parameters = Parameters(**{"packs": 20, "users": 2000, "selectivity": 0.3, **case})
+    outputs, batches = run(spark, tmp_path, query, parameters, partitions)
+    found = judge(tmp_path, query, parameters, outputs)
+    assert len(batches) > 5
+    assert found.counts.expected > 0
+    assert found.counts.correct == found.counts.expected == found.counts.outputs
+    assert pc.min(found.latencies["ingested"]).as_py() > BEGIN
+    assert bool(found.lenient) == bool(parameters.late)
+
+
+def test_a_join_forgets_what_no_window_needs(spark: SparkSession, tmp_path: Path) -> None:
+    for window in ("1s,1s", "1s,500ms"):
+        folder = tmp_path / window
+        folder.mkdir()
+        _, batches = run(spark, folder, "join", Parameters(window=window), 1)
+        kept = max(batch["stateOperators"][0]["numRowsTotal"] for batch in batches)
+        assert kept < 2 * RATE * SECONDS * 0.7, "or everything is kept for ever"

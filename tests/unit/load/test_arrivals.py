@@ -1,0 +1,122 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.errors import UsageError
+from streamgauge.load import arrivals
+from streamgauge.spec.trial import TrialSpec
+
+
+def make_spec(schedule: str | None, **changes: object) -> TrialSpec:
+    fields: dict[str, object] = {
+        "number": 1,
+        "workload": "espbench",
+        "query": "q3",
+        "parameters": {},
+        "engine": "noop",
+        "rate": 1000.0,
+        "schedule": schedule,
+        "warmup_s": 1.0,
+        "duration_s": 4.0,
+        "tail_s": 1.0,
+    }
+    return TrialSpec.model_validate(fields | changes)
+
+
+def test_without_a_shape_the_rate_is_constant() -> None:
+    assert arrivals.records(make_spec(None)) == 6000
+    assert arrivals.profile(make_spec(None), 2) == [1000.0, 1000.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("constant:2k/s", [2000, 2000, 2000, 2000]),
+        ("steps:10k/s@1s,50k/s@2s", [10_000, 50_000, 50_000, 50_000]),
+        ("steps:60/min@1s, 0/s@1s, 2/s@1s", [1, 0, 2, 2]),
+        ("ramp:0..8k/s@4s", [1000, 3000, 5000, 7000]),
+        ("ramp:8k/s..0/s@4s", [7000, 5000, 3000, 1000]),
+        ("sine:1k/s..3k/s@1s", [2000, 2000, 2000, 2000]),
+        ("bursts:1k/s,5k/s@500ms/1s", [3000, 3000, 3000, 3000]),
+        ("bursts:1k/s,5k/s@2s", [1000, 5000, 5000, 1000]),
+        ("fluctuate:3k/s", [3000, 1667, 1667, 3000]),
+    ],
+)
+def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
+    assert arrivals.profile(make_spec(text), 4) == pytest.approx(profile, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "remedy"),
+    [
+        ("stairs:10k/s@60s", "unknown shape of a load 'stairs'", "Known: bursts"),
+        ("step:10k/s@60s", "unknown shape", "Did you mean steps?"),
+        ("", "unknown shape", "Known: bursts"),
+        ("steps", "is empty", "steps:10k/s@60s"),
+        ("steps: ", "is empty", "steps:10k/s@60s"),
+        ("steps:10k/s@1s,", "'' is no rate", "20k/s"),
+        ("steps:10k/s", "for how long", "steps:10k/s@60s"),
+        ("steps:10k/s@0s", "too short", "steps:"),
+        ("steps:10k/s@-5s", "-5s", "90s"),
+        ("steps:-1k/s@5s", "-1k/s", "20k/s"),
+        ("steps:0/s@5s", "sends nothing", "steps:"),
+        ("steps:1k/s@5h", "too long", "steps:"),
+        ("constant:0/s", "sends nothing", "constant:"),
+        ("poisson:0", "sends nothing", "poisson:"),
+        ("ramp:1k/s@4s", "two rates", "ramp:"),
+        ("ramp:0..0@4s", "sends nothing", "ramp:"),
+        ("sine:3k/s..1k/s@1s", "the lower rate comes first", "sine:"),
+        ("bursts:1k/s", "rate of the burst is missing", "bursts:"),
+        ("bursts:1k/s,5k/s@2s/1s", "no time between", "bursts:"),
+        ("replay:nowhere.csv", "cannot read the recording nowhere.csv", "column `time`"),
+        ("replay:trace.csv@0x", "the speed must be above 0", "replay:"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, part: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        arrivals.parse_shape(text)
+    assert part in caught.value.message
+    assert remedy in (caught.value.remedy or "")
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for name in arrivals.FORMS:
+        if name != "replay":
+            try:
+                arrivals.parse_shape(f"{name}:{text}")
+            except UsageError as error:
+                assert error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "part"),
+    [
+        ("steps:1k/s@3s,2k/s@3s", {}, "lasts 6 s, the measured time 4 s"),
+        ("steps:1G/s@4s", {"warmup_s": 900.0}, "records would be due"),
+        ("fluctuate:1k/s", {"duration_s": 20_000.0}, "at most 4 h"),
+    ],
+)
+def test_what_does_not_fit_the_trial_is_refused(
+    text: str, changes: dict[str, float], part: str
+) -> None:
+    with pytest.raises(UsageError, match=part):
+        arrivals.schedule(make_spec(text, **changes))
+
+
+def test_a_constant_rate_may_last_for_days() -> None:
+    assert arrivals.records(make_spec("constant:10/s", duration_s=864_000.0)) == 8_640_020
+
+
+def test_a_recording_is_found_from_every_folder(tmp_path: Path) -> None:
+    settled = arrivals.settle("replay:trace.csv@10x")
+    assert settled == f"replay:{Path.cwd() / 'trace.csv'}@10x"
+    assert arrivals.settle("steps:1/s@1s") == "steps:1/s@1s"
+    file = tmp_path / "trace@2.csv"
+    file.write_text("time\n0\n10\n40\n")
+    spec = make_spec(f"replay:{file}@10x", warmup_s=0.0, duration_s=4.001)
+    assert arrivals.schedule(spec).due(999) == 1
+    assert arrivals.schedule(spec).due(1000) == 2
+    assert arrivals.schedule(spec).due(4000) == 3

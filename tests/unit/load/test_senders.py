@@ -1,0 +1,58 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.load.lateness import Lateness
+from streamgauge.load.messages import LINES, Sent, TickLine
+from streamgauge.load.senders import add_ticks, add_up
+
+late = st.lists(st.tuples(st.integers(0, 10**8), st.integers(1, 1000)), max_size=20)
+
+
+def make_sent(groups: list[tuple[int, int]], **changes: object) -> Sent:
+    lateness = Lateness()
+    for late_ns, records in groups:
+        lateness.add(late_ns, records)
+    total = sum(records for _, records in groups)
+    fields: dict[str, object] = {
+        "due": total,
+        "sent": total,
+        "acknowledged": total,
+        "errors": 0,
+        "backpressure_s": 0.0,
+        "lateness": lateness.counts,
+        "fifo": True,
+        "cpu_s": 1.0,
+        "requests_s": [],
+    }
+    return Sent.model_validate(fields | changes)
+
+
+@given(st.lists(late, min_size=1, max_size=4))
+def test_the_lateness_of_all_is_that_of_every_record(parts: list[list[tuple[int, int]]]) -> None:
+    whole = make_sent([group for part in parts for group in part])
+    summary = add_up([make_sent(part) for part in parts])
+    assert summary.send_lateness == add_up([whole]).send_lateness
+    assert (summary.due, summary.sent) == (whole.due, whole.sent)
+
+
+def test_the_worst_sender_decides_what_cannot_be_added() -> None:
+    summary = add_up(
+        [
+            make_sent([(1, 10)], backpressure_s=0.5, errors=2, acknowledged=8),
+            make_sent([(1, 10)], backpressure_s=2.0, fifo=False, requests_s=[0.002, 0.004]),
+        ]
+    )
+    assert summary.request["mean"] == 0.003
+    assert summary.senders == 2
+    assert (summary.backpressure_s, summary.fifo, summary.cpu_s) == (2.0, False, 2.0)
+    assert (summary.errors, summary.acknowledged) == (2, 18)
+
+
+def test_what_was_sent_survives_the_pipe() -> None:
+    sent = make_sent([(123_456_789, 7)])
+    assert LINES.validate_json(sent.model_dump_json()) == sent
+
+
+def test_ticks_are_added() -> None:
+    ticks = [TickLine(at_ms=k, due=10, sent=9, outstanding=k, errors=0) for k in (5, 7)]
+    assert add_ticks(ticks) == TickLine(at_ms=7, due=20, sent=18, outstanding=12, errors=0)

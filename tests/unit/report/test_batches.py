@@ -1,0 +1,31 @@
+import json
+from pathlib import Path
+
+from streamgauge.report.batches import describe, phases, read_batches
+from streamgauge.report.frame import Frame
+
+FRAME = Frame(origin_ms=1_794_848_000_000, start_s=-5, measured_s=20, end_s=24, bin_s=1)
+BEGIN = "2026-11-16T16:53:{:06.3f}Z"  # 20 s past is the origin
+
+
+def line(second: float, **durations: int) -> str:
+    event = {"timestamp": BEGIN.format(second), "durationMs": durations}
+    return json.dumps({"at": 1.0, "event": event})
+
+
+def test_batches_are_read_and_everything_else_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "progress.jsonl"
+    lines = [
+        line(2, addBatch=5, triggerExecution=6),  # before the load
+        json.dumps({"at": 2.0, "idle": True}),
+        line(20.25, addBatch=80, walCommit=10, triggerExecution=95),
+        line(20.75, addBatch=60, walCommit=30, triggerExecution=100),
+        json.dumps({"event": {"timestamp": "?"}}),
+        json.dumps({"event": 3}),
+        line(22.5, addBatch=70, triggerExecution=75)[:-9],  # cut off
+    ]
+    file.write_text("\n".join(lines))
+    found = read_batches(file, FRAME)
+    assert [batch.at_s for batch in found] == [0.25, 0.75]
+    assert phases(found, FRAME) == {"t": [0], "addBatch": [70.0], "walCommit": [20.0]}
+    assert describe(found) == "2 batches, the median took 98 ms"

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamgauge.report.frame import Frame
+from streamgauge.report.timeline import Timeline, behind_series, sender_rates
+
+ORIGIN = 1_794_848_000_000
+FRAME = Frame(origin_ms=ORIGIN, start_s=-10, measured_s=60, end_s=64, bin_s=1)
+
+
+def write(tmp_path: Path, frame: Frame = FRAME, **columns: object) -> Timeline:
+    pq.write_table(pa.table(columns), tmp_path / "timeline.parquet")
+    return Timeline(tmp_path / "timeline.parquet", frame)
+
+
+def seconds() -> np.ndarray:
+    return ORIGIN / 1000 + np.arange(-10, 64) + 0.3
+
+
+def test_the_rate_of_ingestion_is_the_growth_of_the_log(tmp_path: Path) -> None:
+    timeline = write(tmp_path, at=seconds(), log_end=500.0 * np.arange(74))
+    shown = timeline.ingested()
+    assert set(shown["ingested"]) == {500.0}
+    assert shown["t"] == list(range(-9, 64))
+
+
+def test_a_growing_lag_has_its_slope(tmp_path: Path) -> None:
+    log_end = 1000.0 * np.arange(74)
+    lag = 100 + 20.0 * np.arange(74)
+    series = write(tmp_path, at=seconds(), log_end=log_end, finished=log_end - lag).lag()
+    assert series is not None
+    assert series.fitted.slope == pytest.approx(20)
+    assert series.line == pytest.approx((100 + 20 * 9.7, 100 + 20 * 69.7), abs=5)
+
+
+def test_an_engine_that_tells_its_offsets_seldom_has_no_lag(tmp_path: Path) -> None:
+    log_end = 1000.0 * np.arange(74)
+    seldom = np.floor(np.arange(74) / 20) * 20_000.0
+    assert write(tmp_path, at=seconds(), log_end=log_end, finished=seldom).lag() is None
+    assert write(tmp_path, at=seconds(), log_end=log_end).lag() is None
+
+
+def test_what_was_not_sampled_is_a_gap(tmp_path: Path) -> None:
+    cpu = [None if second == 5 else 0.5 for second in range(74)]
+    shown = write(tmp_path, at=seconds(), **{"cpu.engine": cpu, "cpu.broker": cpu}).by_role("cpu")
+    assert list(shown) == ["t", "engine", "broker"]
+    assert shown["engine"][5] is None
+    assert shown["engine"][6] == 0.5
+
+
+def test_long_trials_are_told_in_wider_bins(tmp_path: Path) -> None:
+    wide = Frame(origin_ms=ORIGIN, start_s=-10, measured_s=60, end_s=64, bin_s=10)
+    shown = write(tmp_path, wide, at=seconds(), **{"cpu.engine": np.arange(74.0)}).by_role("cpu")
+    assert shown["t"] == [-10, 0, 10, 20, 30, 40, 50, 60]
+    assert shown["engine"][1] == 14.5
+
+
+def test_interfaces_without_traffic_are_left_out(tmp_path: Path) -> None:
+    timeline = write(
+        tmp_path,
+        at=seconds(),
+        **{"network.lo": np.full(74, 1024.0**2), "network.eth0": np.zeros(74)},
+    )
+    assert list(timeline.network()) == ["t", "lo"]
+    assert set(timeline.network()["lo"]) == {1.0}
+
+
+def test_the_sender_s_ticks_become_rates(tmp_path: Path) -> None:
+    at_ms = ORIGIN - 10_000 + np.arange(0, 60_000, 100)
+    due = 100 * (np.arange(600) + 1)
+    pq.write_table(pa.table({"at_ms": at_ms, "due": due, "sent": due // 2}), tmp_path / "s.parquet")
+    shown = sender_rates(tmp_path / "s.parquet", FRAME)
+    assert shown["t"] == list(range(-10, 50))
+    assert set(shown["offered"]) == {1000.0}
+    assert set(shown["sent"]) == {500.0}
+
+
+def test_behind_is_the_age_of_the_oldest_unanswered_input() -> None:
+    due = ORIGIN + np.arange(-10_000, 60_000, 50)
+    table = pa.table({"intended": due, "emitted": due + 2500})
+    series = behind_series(table, FRAME)
+    inside = (series.at_s > 0) & (series.at_s < 50)
+    assert series.values[inside] == pytest.approx(2.5, abs=0.06)

@@ -1,0 +1,154 @@
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.results.folder import RunFolder, all_runs, find
+from streamgauge.results.history import Wanted, parse_since, select, sweep
+from tests.unit.runs import NO, make_trial, write_run
+
+NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+
+
+def started(folder: RunFolder, at: str) -> RunFolder:
+    folder.write(folder.record().model_copy(update={"started": at}))
+    return folder
+
+
+@pytest.fixture
+def three_runs(tmp_path: Path) -> list[str]:
+    """Write three runs and return their ids, the oldest first."""
+    first = write_run(tmp_path, [], tags={"branch": "main"})
+    second = write_run(tmp_path, [], engine="noop", queries=("q1", "q3"))
+    third = write_run(tmp_path, [], queries=("q1",))
+    third.write(third.record().model_copy(update={"status": "failed"}))
+    dates = ("2026-11-01T10:00:00+00:00", "2026-11-10T10:00:00+00:00", "2026-11-16T10:00:00+00:00")
+    return [started(run, at).name for run, at in zip((first, second, third), dates, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "positions"),
+    [
+        (Wanted(), [2, 1, 0]),
+        (Wanted(workload="rovio"), []),
+        (Wanted(query="q1"), [2, 1]),
+        (Wanted(engine="spark"), [2, 0]),
+        (Wanted(status="failed"), [2]),
+        (Wanted(tag="branch=main"), [0]),
+        (Wanted(tag="main"), [0]),
+        (Wanted(since=datetime(2026, 11, 10, tzinfo=UTC)), [2, 1]),
+        (Wanted(engine="spark", query="q1"), [2]),
+    ],
+)
+def test_runs_are_chosen_the_latest_first(tmp_path, three_runs, wanted, positions):
+    found, unreadable = select(all_runs(tmp_path), wanted)
+    assert [record.id for _, record in found] == [three_runs[position] for position in positions]
+    assert unreadable == []
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2026-11-16", datetime(2026, 11, 16, tzinfo=UTC)),
+        ("2026-11-16T10:30", datetime(2026, 11, 16, 10, 30, tzinfo=UTC)),
+        ("2d", datetime(2026, 11, 14, 12, 0, tzinfo=UTC)),
+        ("90min", datetime(2026, 11, 16, 10, 30, tzinfo=UTC)),
+    ],
+)
+def test_since_is_a_date_or_an_age(text, at):
+    assert parse_since(text, NOW) == at
+
+
+@pytest.mark.parametrize("text", ["yesterday", "", "2026-13-45", "1e300d", "-3d"])
+def test_what_is_neither_is_refused(text):
+    with pytest.raises(UsageError, match="no date and no age"):
+        parse_since(text, NOW)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"schema_version": 999}', "null", "\0"])
+def test_a_run_that_cannot_be_read_hides_no_other(tmp_path, three_runs, content):
+    broken = tmp_path / "20990101-0000-broken"
+    broken.mkdir()
+    (broken / "run.json").write_text(content)
+    (tmp_path / "20990101-0000-empty").mkdir()
+    found, unreadable = select(all_runs(tmp_path), Wanted())
+    assert len(found) == 3
+    assert len(unreadable) == 1
+    assert "20990101-0000-broken" in unreadable[0]
+    assert find(tmp_path, "@0").name == three_runs[2]
+    assert find(tmp_path, "main").name == three_runs[0]
+
+
+def test_a_sweep_gives_median_and_range_of_each_rate(tmp_path):
+    trials = [
+        make_trial(number, {"latency.p99": value}, rate=rate)
+        for number, (rate, value) in enumerate(
+            [(1e3, 0.1), (1e3, 0.3), (1e3, 0.2), (1e4, 0.9)], start=1
+        )
+    ]
+    low, high = sweep([write_run(tmp_path, trials)], "latency.p99", "rate")
+    assert (low.factor, low.median, low.low, low.high, low.trials) == (1e3, 0.2, 0.1, 0.3, 3)
+    assert (high.factor, high.median, high.trials) == (1e4, 0.9, 1)
+    assert low.series == high.series == "espbench/q3"
+    assert low.machine == "bench · a fast one · 2 cores"
+
+
+def test_machines_and_whatever_else_differs_stay_apart(tmp_path):
+    one = write_run(tmp_path, [make_trial()])
+    two = write_run(tmp_path, [make_trial()], machine={"host": "other"})
+    three = write_run(tmp_path, [make_trial(mode="microbatch")])
+    four = write_run(tmp_path, [make_trial(engine_options={"trigger": "1s"})])
+    points = sweep([one, two, three, four], "latency.p99", "rate")
+    assert [(point.machine.partition(" ")[0], point.series) for point in points] == [
+        ("bench", "espbench/q3 · realtime"),
+        ("other", "espbench/q3 · realtime"),
+        ("bench", "espbench/q3 · microbatch"),
+        ("bench", "espbench/q3 · realtime · trigger=1s"),
+    ]
+    over_mode = sweep([one, three], "latency.p99", "mode")
+    assert [point.factor for point in over_mode] == ["realtime", "microbatch"]
+    assert {point.series for point in over_mode} == {"espbench/q3"}
+
+
+def test_ways_to_send_make_lines_of_their_own(tmp_path):
+    trials = [make_trial(1, load={"batch": 16_384}), make_trial(2, load={"batch": 65_536})]
+    points = sweep([write_run(tmp_path, trials)], "latency.p99", "rate")
+    assert [point.series for point in points] == [
+        "espbench/q3 · batch=16384",
+        "espbench/q3 · batch=65536",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "value"),
+    [("partitions", 1), ("cores", 2), ("engine", "spark"), ("date", "2026-11-16T10:00:00+00:00")],
+)
+def test_any_factor_can_be_swept(tmp_path, factor, value):
+    run = started(write_run(tmp_path, [make_trial()]), "2026-11-16T10:00:00+00:00")
+    (point,) = sweep([run], "latency.p99", factor)
+    assert point.factor == value
+
+
+@pytest.mark.parametrize("changes", [{"quick": True}, {"valid": NO}, {"correct": NO}])
+def test_what_does_not_count_is_in_no_sweep(tmp_path, changes):
+    run = write_run(tmp_path, [make_trial(**changes)])
+    with pytest.raises(UsageError, match="counts"):
+        sweep([run], "latency.p99", "rate")
+
+
+def test_unknown_factors_and_metrics_are_refused(tmp_path):
+    run = write_run(tmp_path, [make_trial()])
+    with pytest.raises(UsageError, match="unknown factor 'rates'"):
+        sweep([run], "latency.p99", "rates")
+    with pytest.raises(UsageError, match="unknown metric"):
+        sweep([run], "latency.p98", "rate")
+
+
+def test_a_truncated_trial_is_named(tmp_path):
+    run = write_run(tmp_path, [make_trial()])
+    file = run.trial_folder(1) / "trial.json"
+    file.write_text(json.dumps(json.loads(file.read_text()))[:200])
+    with pytest.raises(UsageError, match=r"trial\.json is no readable trial"):
+        sweep([run], "latency.p99", "rate")
