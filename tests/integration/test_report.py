@@ -10,8 +10,11 @@ from tests.integration.test_run import COMMAND, SHORT
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
+PATIENT = ["-L", "max_lateness=30s", "-L", "min_sent=0.5"]
+
+
 def test_a_run_leaves_its_report(tmp_path: Path) -> None:
-    asked = ["run", "espbench/q4", "-e", "reference", *SHORT, "--runs-dir", str(tmp_path)]
+    asked = ["run", "espbench/q4", "-e", "reference", *SHORT, *PATIENT, "--runs-dir", str(tmp_path)]
     done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (page,) = tmp_path.glob("*/report.html")

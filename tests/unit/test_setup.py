@@ -88,9 +88,8 @@ def test_every_make_target_has_a_help_line():
         ["make", "help"], cwd=ROOT, env=plain, capture_output=True, text=True, check=True
     )
     listed = [line.split()[1] for line in done.stdout.splitlines()]
-    wanted = ["help", "setup", "demo", "test", "check", "bench", "clean", "lock", "lock-jars"]
-    wanted += ["picture"]
-    assert sorted(listed) == sorted(wanted)
+    wanted = "help setup demo test check bench picture clean lock lock-jars"
+    assert sorted(listed) == sorted(wanted.split())
 
 
 def test_ci_runs_make_test():

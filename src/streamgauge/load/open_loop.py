@@ -135,16 +135,16 @@ class OpenLoop:
         while self._sent < self._due:
             intended_ms = self._schedule.intended_ms(self._sent)
             count = min(self._schedule.due(intended_ms), self._records) - self._sent
-            stamp = b";%d;" % (start_ms + intended_ms)
+            form = b"%%d;%d;%%b" % (start_ms + intended_ms)
             for stream in self._streams:
-                if not self._send(stream, count, stamp, end_ms):
+                if not self._send(stream, count, form, end_ms):
                     return
             self._sent += count
             late_ns = self._clock_ns() - (start_ms + intended_ms) * _NS
             self.lateness.add(late_ns, count * len(self._streams))
             self._latest_ns = max(self._latest_ns, late_ns)
 
-    def _send(self, stream: Stream, count: int, stamp: bytes, end_ms: int) -> bool:
+    def _send(self, stream: Stream, count: int, form: bytes, end_ms: int) -> bool:
         """Send a stream's next records; False when there was no room until the end."""
         produce, topic, partitions = self._producer.produce, stream.topic, stream.partitions
         first, step = stream.next, stream.step
@@ -152,7 +152,7 @@ class OpenLoop:
         payloads = stream.source.take(first, count, step)
         ids = range(stream.id(first), stream.id(end), stream.of * step)
         for record, id_, payload in zip(range(first, end, step), ids, payloads, strict=True):
-            value = b"%d%b%b" % (id_, stamp, payload)
+            value = form % (id_, payload)
             try:
                 produce(topic, value, None, record % partitions)
             except BufferError:

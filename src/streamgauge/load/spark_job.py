@@ -11,6 +11,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 
 from streamgauge.load.messages import SparkJob
@@ -46,6 +47,8 @@ def main(argv: list[str]) -> None:
         numbers = context.parallelize(range(len(jobs)), len(jobs))
         for number, ticks in numbers.barrier().mapPartitions(task).collect():
             job.jobs[number].ticks.write_bytes(ticks)
+    except Py4JJavaError as error:
+        sys.exit(f"Spark does not run the senders: {error.java_exception.getMessage()}")
     finally:
         context.stop()
 

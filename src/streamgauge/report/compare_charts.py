@@ -33,6 +33,7 @@ _KINDS = {
 }
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
+_ROW = 22
 _ALL = 0
 """Stands for all trials of a run together."""
 _STEPS_MS = [step * 10**power for power in range(-1, 7) for step in (1, 2, 5)]
@@ -111,7 +112,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     )
     one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
     layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
-    return configured(layers.properties(width="container", height=alt.Step(22)), kinds)
+    return configured(layers.properties(width="container", height=_ROW * len(drawn)), kinds)
 
 
 def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
