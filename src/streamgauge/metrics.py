@@ -110,6 +110,12 @@ _DECLARED = (
     Metric("rate.appended", "1/s", "none", "Records that the broker appended, per second."),
     Metric("rate.emitted", "1/s", "none", "Outputs that the engine emitted, per second."),
     Metric(
+        "rate.catch_up",
+        "1/s",
+        "higher",
+        "Records of a backlog that the engine worked off per second.",
+    ),
+    Metric(
         "rate_per_second.<statistic>",
         "1/s",
         "none",

@@ -26,6 +26,7 @@ from streamgauge.spec.contracts import (
     Engine,
     Experiment,
     JobSpec,
+    NeedsTime,
     Query,
     ShapesQueries,
     Workload,
@@ -35,6 +36,7 @@ from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
 from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
 
 QUICK = {"duration": "20s", "warmup": "15s"}
+SURVEY = {"duration": "60s", "warmup": "30s"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
     layers: list[dict[str, Asked]] = []
     if "quick" in asked and asked["quick"].value:
         layers.append({name: Asked(text, "quick") for name, text in QUICK.items()})
+    if "survey" in asked and asked["survey"].value:
+        layers.append({name: Asked(text) for name, text in SURVEY.items()})
     if "preset" in asked:
         layers.append(_preset_layer(str(asked["preset"].value)))
     layers.append(dict(asked))
@@ -225,11 +229,35 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
     if fields.get("schedule") and fields["origins"].get("duration", "quick") == "quick":
         fields |= _shape_length(fields["schedule"])
     try:
-        spec = _with_mean_rate(RunSpec(**fields))
+        spec = _long_enough(_with_mean_rate(RunSpec(**fields)))
     except ValidationError as error:
         raise UsageError(_explain(error)) from None
     _check(spec)
     return spec
+
+
+def _long_enough(spec: RunSpec) -> RunSpec:
+    """Take the times that the experiment needs, unless others were asked for."""
+    experiment = load_experiment(spec)
+    if spec.quick or spec.survey or not isinstance(experiment, NeedsTime):
+        return spec
+    needed = [
+        experiment.least_times(trial_job(trial).trigger_s, trial_query(trial).window_ms)
+        for trial in experiment.plan()
+    ]
+    times: dict[str, float] = {}
+    for name, least_s in zip(
+        ("warmup", "duration"), map(max, zip(*needed, strict=True)), strict=True
+    ):
+        asked_s = getattr(spec, f"{name}_s") if name in spec.origins else least_s
+        if asked_s < least_s:
+            raise UsageError(
+                f"{name} {format_duration(asked_s)} is too short:"
+                f" {spec.experiment} needs {format_duration(least_s)} here",
+                "leave it out, or ask for a rough answer by --survey",
+            )
+        times[f"{name}_s"] = asked_s
+    return spec.model_copy(update=times)
 
 
 def _without_engine(fields: Mapping[str, Any], workload: Workload) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge import machine, registry
-from streamgauge.errors import NotReady
+from streamgauge.errors import NotReady, Unmeasured
 from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
 from streamgauge.results import ceiling as ceilings
@@ -21,7 +21,7 @@ from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService, Service
-from streamgauge.spec.contracts import Experiment, Fetches
+from streamgauge.spec.contracts import Concludes, Experiment, Fetches
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
 from streamgauge.transports.kafka import FORGET_BYTES, KafkaTransport
@@ -161,7 +161,7 @@ def _go_on(
                 folder.write_trial(result)
                 write_csv(folder.path / "results.csv", folder.trials())
                 announce(events.ended(result, record.spec.objectives))
-        status = _status(folder.trials())
+        status = _status(folder.trials(), experiment)
     except OSError as error:
         raise NotReady(
             f"cannot write to {folder.path}: {error}", "make room on the disk"
@@ -190,7 +190,9 @@ def _conclude(
     )
 
 
-def _status(results: Sequence[TrialResult]) -> RunStatus:
+def _status(results: Sequence[TrialResult], experiment: Experiment) -> RunStatus:
+    if isinstance(experiment, Concludes):
+        return "invalid" if experiment.exit_code(results) == Unmeasured.exit_code else "done"
     found = {result.status for result in results}
     return "failed" if "failed" in found else "invalid" if "invalid" in found else "done"
 

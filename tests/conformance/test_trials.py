@@ -96,6 +96,22 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: s
     assert (result.correct.holds, result.kept_up.holds) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("engine", "query"), [("reference", "q3"), ("noop", "q3"), ("spark", "q1"), ("spark", "q3")]
+)
+def test_a_probe_tells_how_fast_a_backlog_is_worked_off(
+    bench: Bench, tmp_path: Path, engine: str, query: str
+) -> None:
+    times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
+    spec = make_spec(query, engine=engine, preload=True, **times)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert result.metrics["rate.catch_up"] > 500
+    assert result.correct.holds is (None if engine == "noop" else True), result.correct.reason
+    assert (result.valid.holds, result.kept_up.holds, result.pace) == (None, None, None)
+    assert result.inputs == 60_001
+
+
 def test_the_gaps_of_checkpoints_are_marked(bench: Bench, tmp_path: Path) -> None:
     spec = make_spec("q4", engine="spark", rate=500.0, duration_s=12.0)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)

@@ -8,6 +8,9 @@ from streamgauge.cli.output import print_json, print_line
 from streamgauge.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamgauge.spec.contracts import Stage
     from streamgauge.spec.run import RunSpec
     from streamgauge.spec.trial import TrialSpec
 
@@ -20,11 +23,17 @@ _FINER = 10
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
     from streamgauge.planning import load_experiment
+    from streamgauge.results.events import count_trials
+    from streamgauge.spec.contracts import Outlines
     from streamgauge.spec.trial import NO_ENGINE
 
-    trials = load_experiment(spec).plan()
+    experiment = load_experiment(spec)
+    trials, total = experiment.plan(), count_trials(experiment)
     if as_json:
-        print_json({"spec": spec.model_dump(mode="json"), "trials": len(trials)})
+        print_json({"spec": spec.model_dump(mode="json"), "trials": total})
+        return
+    if isinstance(experiment, Outlines):
+        _show_outline(spec, experiment.outline(), total)
         return
     for trial in trials:
         how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
@@ -37,6 +46,19 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     total_s = sum(trial.load_s for trial in trials)
     print_line(
         f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
+        " starting, draining and validating come on top"
+    )
+
+
+def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int) -> None:
+    stamp = " (survey: a rough answer)" if spec.survey else ""
+    print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}{stamp}:")
+    for stage in stages:
+        print_line(f"{stage.trials:4}  {stage.what}")
+    load_s = total * (spec.warmup_s + spec.duration_s)
+    print_line(
+        f"{total} trial(s) if all goes well, {format_duration(load_s)} of load"
+        f" ({format_duration(spec.warmup_s)} + {format_duration(spec.duration_s)} each);"
         " starting, draining and validating come on top"
     )
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from streamgauge.live.state import Ended, Kind, Sample, State, Trial, fold
 from streamgauge.metrics import ROLES
 from streamgauge.planning import load_experiment
+from streamgauge.results.events import count_trials
 from streamgauge.units import format_count, format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Progress:
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._trials = len(load_experiment(spec).plan())
+        self._trials = count_trials(load_experiment(spec))
         self._now_s = now_s
         self._live: Live | None = None
         self._note = "preparing"
@@ -70,7 +71,8 @@ class Progress:
         trial = self._state.trial
         if trial is None:
             return
-        title = f"[{trial.number}/{self._trials}] {_asked(trial.kind)}"
+        of = f"/{self._trials}" if self._trials >= trial.number else ""
+        title = f"[{trial.number}{of}] {_asked(trial.kind)}"
         if "phase" in event and self._live is None:
             self._console.print(f"{title}: {trial.phase}", markup=False)
         elif "status" in event and self._state.ended[-1].status != "done":

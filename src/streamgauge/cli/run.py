@@ -23,6 +23,7 @@ Examples:
   streamgauge run espbench --rate 10k/s --duration 5m
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
+  streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
   streamgauge run espbench --live                     the same, with a page to watch it
@@ -68,7 +69,8 @@ def run(
     rate: Annotated[
         str | None,
         typer.Option(
-            help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s].",
+            help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s]."
+            " A search takes its limits LOW,HIGH or a first guess.",
             envvar=_twin("RATE"),
         ),
     ] = None,
@@ -176,6 +178,14 @@ def run(
             envvar=_twin("QUICK"),
         ),
     ] = False,
+    survey: Annotated[
+        bool,
+        typer.Option(
+            "--survey",
+            help="Search by trials of 30 s + 60 s: a rough answer.",
+            envvar=_twin("SURVEY"),
+        ),
+    ] = False,
     keep: Annotated[
         bool,
         typer.Option(
@@ -246,6 +256,7 @@ def run(
         "objectives": tuple(objectives) if objectives else None,
         "tags": _pairs("--tag", tags),
         "quick": quick or None,
+        "survey": survey or None,
         "keep": keep or None,
         "kafka": kafka,
         "postgres": postgres,
@@ -358,12 +369,19 @@ def _show_plan(spec: RunSpec, *, as_json: bool) -> int:
 def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
+    from streamgauge.errors import Interrupted
     from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
     from streamgauge.metrics import parse_objective
+    from streamgauge.planning import load_experiment
+    from streamgauge.spec.contracts import Concludes
 
     show_run(folder, as_json=as_json)
     leave_report(folder)
     record = folder.record()
+    experiment = load_experiment(record.spec)
+    if isinstance(experiment, Concludes):
+        interrupted = record.status == "interrupted"
+        return Interrupted.exit_code if interrupted else experiment.exit_code(folder.trials())
     if record.status != "interrupted" and "ceiling" in record.answer:
         return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import ClassVar
 
+from streamgauge.errors import UsageError
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
@@ -18,6 +19,8 @@ class FixedRate:
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
 
     def __init__(self, run: RunSpec) -> None:
+        if run.survey:
+            raise UsageError("fixed-rate searches nothing", "leave --survey out")
         self._trials = _trials(run)
 
     def plan(self) -> Sequence[TrialSpec]:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report import ladder
 from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
@@ -22,10 +23,16 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim
 def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
-    study = STUDIES.get(record.spec.experiment)
-    tables = study(folder) if study else [_table(results)]
-    parts: list[RenderableType] = [_headline(record), *tables]
-    parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
+    parts: list[RenderableType] = [_headline(record)]
+    if searches := ladder.searches(record.answer):
+        parts += [part for search in searches for part in ladder.render(search)]
+        numbers = {number for search in searches for number in ladder.latency_trials(search)}
+        if shown := [result for result in results if result.spec.number in numbers]:
+            parts.append(_table(shown))
+    else:
+        study = STUDIES.get(record.spec.experiment)
+        parts += study(folder) if study else [_table(results)]
+        parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
@@ -44,6 +51,8 @@ def _headline(record: RunRecord) -> Text:
     )
     if spec.quick:
         line.append(" · quick: not a measurement", style="bold yellow")
+    if spec.survey:
+        line.append(" · survey: a rough answer", style="bold yellow")
     return line
 
 

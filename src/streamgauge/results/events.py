@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamgauge.results.summary import reasons
-from streamgauge.spec.contracts import Experiment, Explains, Json
+from streamgauge.spec.contracts import Experiment, Explains, Json, Outlines
 from streamgauge.spec.trial import TrialResult, TrialSpec
 
 TOLD = ("latency.p50", "latency.p99")
@@ -20,14 +20,22 @@ def begins(
     trial: TrialSpec, experiment: Experiment, history: Sequence[TrialResult]
 ) -> dict[str, Json]:
     """Tell which trial begins, why, and what is planned after it."""
-    plan = experiment.plan()
+    plan = () if isinstance(experiment, Outlines) else experiment.plan()
     following = next((each for each in plan if each.number > trial.number), None)
     return {
         "trial": trial.number,
-        "planned": len(plan),
+        "planned": count_trials(experiment),
         **_kind(trial, experiment, history),
         "next": None if following is None else _kind(following, experiment, history),
     }
+
+
+def count_trials(experiment: Experiment) -> int:
+    """Count the trials that a run will have, if all goes well."""
+    first = len(experiment.plan())
+    if isinstance(experiment, Outlines):
+        return first * sum(stage.trials for stage in experiment.outline())
+    return first
 
 
 def enters(trial: int, phase: str, lasts_s: float | None = None) -> dict[str, Json]:

@@ -347,3 +347,41 @@ class Explains(Protocol):
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
         """Give the reason in a few words."""
+
+
+@runtime_checkable
+class Concludes(Protocol):
+    """Ability of an experiment: its answer alone decides how the run ended, not each trial."""
+
+    def exit_code(self, history: Sequence[TrialResult]) -> int:
+        """Return the exit code of a run that was not interrupted."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of an experiment whose trials depend on those before."""
+
+    what: str
+    trials: int
+    """How many, if all goes well."""
+
+
+@runtime_checkable
+class Outlines(Protocol):
+    """Ability of an experiment: it tells what it will do, where `plan` knows the first trials."""
+
+    def outline(self) -> Sequence[Stage]:
+        """Return what is done for each query."""
+
+
+@runtime_checkable
+class NeedsTime(Protocol):
+    """Ability of an experiment: its trials must not be shorter than this."""
+
+    def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
+        """Return warm-up and duration in seconds.
+
+        Args:
+            trigger_s: the trigger interval that was asked for, None for as fast as possible.
+            window_ms: the size of the query's time windows, if it has any.
+        """

@@ -47,6 +47,8 @@ class RunSpec(Model):
     objectives: tuple[str, ...] = ()
     tags: dict[str, str] = {}
     quick: bool = False
+    survey: bool = False
+    """A search by short trials: a rough answer, stamped as such."""
     keep: bool = False
     kafka: str | None = None
     """Address of a given Kafka, without secrets; None for the embedded one."""

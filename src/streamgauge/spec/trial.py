@@ -63,6 +63,8 @@ class TrialSpec(Model):
     warmup_s: float
     tail_s: float = 2.0
     """The load runs on for this long after the measured span."""
+    preload: bool = False
+    """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
     cores: int | None = None
     seed: int = 1
@@ -102,6 +104,34 @@ class Verdict(Model):
     evidence: dict[str, JsonValue] = {}
 
 
+class Growth(Model):
+    """A slope in seconds per second with its 90 % interval, and what follows from it."""
+
+    slope: float | None
+    low: float | None
+    high: float | None
+    blocks: int
+    decision: Literal["none", "trend", "undecided"]
+
+
+class Pace(Model):
+    """How the engine held its pace in the measured span: what a search decides by."""
+
+    by: Literal["offsets", "outputs"]
+    """What tells how far it was behind: its offsets where they are timely, else its outputs."""
+    consumed: float | None
+    """Share of the offered rate that it worked off; None without timely offsets."""
+    behind_p95_s: float | None
+    """Of the last third; None where there is too little to tell it from."""
+    bound_s: float
+    """How far behind it may be."""
+    behind_growth: Growth
+    latency_growth: Growth
+    """Of event_latency."""
+    drain_s: float | None
+    """How long it took to come to the end after the load; None when it did not."""
+
+
 class TrialResult(Model):
     """What is known of a trial when it is over: the content of trial.json."""
 
@@ -112,6 +142,8 @@ class TrialResult(Model):
     valid: Verdict
     correct: Verdict
     kept_up: Verdict
+    pace: Pace | None = None
+    """None where nothing was measured."""
     inputs: int = 0
     """Records in all input topics."""
     counts: Counts = Counts()

@@ -21,6 +21,11 @@ TIMELY_S = 5.0
 Finished = Mapping[tuple[str, int], int]
 
 
+def still_s(query: Query, trigger_s: float | None) -> float:
+    """Tell how long the output must be unchanged: sentinels close windows a trigger later."""
+    return STILL_S + 2 * (trigger_s or 0.0) if query.needs_sentinels else STILL_S
+
+
 class Drainage:
     """Follows an engine's progress and outputs through one trial."""
 

@@ -41,7 +41,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench, Outcome
-from streamgauge.trial.drain import STILL_S, Drainage
+from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
 from streamgauge.units import format_duration
@@ -159,10 +159,13 @@ class Trial:
                 self.transport.create(self.endpoints)
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
+            if self.spec.preload:
+                self._preload(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                sender.ready(SENDER_LIMIT_S)
+                if not self.spec.preload:
+                    sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
                 self.endpoints,
@@ -176,10 +179,11 @@ class Trial:
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
             stack.callback(drainage.close)
-            with self._phase("consume"):
-                drainage.follow()
-                self._await_consumption(drainage, sender.markers())
-            self._run_load(sender)
+            if not self.spec.preload:
+                with self._phase("consume"):
+                    drainage.follow()
+                    self._await_consumption(drainage, sender.markers())
+                self._run_load(sender)
             with self._phase("drain"):
                 drainage.follow()
                 self._drain(drainage, sender)
@@ -249,6 +253,17 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
+    def _preload(self, sender: Senders) -> None:
+        """Send everything before the engine starts; how late is of no matter."""
+        with self._phase("preload"):
+            sender.ready(SENDER_LIMIT_S)
+            sender.begin(int(self.bench.clock.realtime() * 1000))
+            limit_s = self.spec.load_s + SENDER_LIMIT_S
+            try:
+                self.watch.wait_for(lambda: sender.finished, limit_s, "the backlog was not sent")
+            except LimitPassed as error:
+                raise TrialInvalid(str(error)) from None
+
     def _run_load(self, sender: Senders) -> None:
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
@@ -290,7 +305,8 @@ class Trial:
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock
-        end_s = clock.monotonic() + max(60.0, self.spec.duration_s / 2) + self._still_s
+        limit_s = CONSUME_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
+        end_s = clock.monotonic() + limit_s + self._still_s
         markers = sender.markers()
         try:
             if self.query.needs_sentinels:
@@ -311,10 +327,7 @@ class Trial:
 
     @property
     def _still_s(self) -> float:
-        """Tell how long the output must be unchanged: sentinels close windows a trigger later."""
-        if not self.query.needs_sentinels:
-            return STILL_S
-        return STILL_S + 2 * (self.outcome.job.trigger_s or 0.0)
+        return still_s(self.query, self.outcome.job.trigger_s)
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)

@@ -12,12 +12,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.errors import UsageError
-from streamgauge.measure import behind, latency, statistics, trend, verdicts
+from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
+from streamgauge.measure.catch_up import Backlog, catch_up_rate
 from streamgauge.measure.statistics import Floats
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
-from streamgauge.spec.trial import Counts, TrialResult, Verdict
+from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
 from streamgauge.trial.bench import Outcome
+from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
@@ -51,6 +53,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
             engine_died=outcome.status == "failed",
         ),
         kept_up=kept_up,
+        pace=facts.pace(),
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
@@ -79,8 +82,9 @@ def _warnings(outcome: Outcome) -> list[str]:
         found.append(
             f"{lenient:,} answers are right with or without records that came too late for them"
         )
-    interval_s, quick = outcome.job.checkpoint_s, outcome.spec.quick
-    if interval_s and outcome.validation and not quick and not outcome.checkpoints_ms:
+    interval_s, spec = outcome.job.checkpoint_s, outcome.spec
+    measured = outcome.validation is not None and not (spec.quick or spec.preload)
+    if interval_s and measured and not outcome.checkpoints_ms:
         found.append(
             f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
             " the latencies are without its gap"
@@ -132,6 +136,7 @@ class _Facts:
         self.outcome = outcome
         self.span = outcome.measured or Span(0, 0)
         self.streams = len(query.streams)
+        self.still_s = still_s(query, outcome.job.trigger_s)
         validation = outcome.validation
         self.all = validation.latencies if validation else None
         self.counted = (
@@ -152,6 +157,8 @@ class _Facts:
             return Verdict(
                 holds=None, reason="the trial broke off before the driver could be judged"
             )
+        if self.outcome.spec.preload:
+            return Verdict(holds=None, reason="a probe has no schedule to keep")
         return verdicts.valid(self.outcome.spec.load, self._driver())
 
     def _driver(self) -> verdicts.Driver:
@@ -174,6 +181,8 @@ class _Facts:
     def kept_up(self, *, answers: bool) -> Verdict:
         spec = self.outcome.spec
         died = self.outcome.status == "failed"
+        if spec.preload:
+            return Verdict(holds=None, reason="a probe has no rate to keep up with")
         if not answers:
             return verdicts.kept_up_noop(
                 self.outcome.drain,
@@ -196,9 +205,50 @@ class _Facts:
             engine_died=died,
         )
 
+    def pace(self) -> Pace | None:
+        """Return what a search decides by; None when nothing was measured."""
+        outcome = self.outcome
+        if self.counted is None or outcome.measured is None:
+            return None
+        drain_s = max(0.0, outcome.phases.get("drain", 0.0) - self.still_s)
+        return sustained.pace(
+            self.span,
+            _looks(outcome.timeline, self.span, self.lag),
+            sustained.Outputs(
+                self.behind_s,
+                self.counted["intended"].to_numpy(),
+                latency.seconds(self.counted)["event_latency"],
+            ),
+            total_rate=outcome.spec.rate * self.streams,
+            trigger_s=outcome.job.trigger_s,
+            drain_s=drain_s if outcome.drain.drained else None,
+        )
+
+    def _caught_up(self) -> dict[str, float]:
+        """Return how fast a backlog was worked off, and how large a load it was."""
+        outcome, sender = self.outcome, self.outcome.sender
+        rows = [row for row in outcome.timeline if "finished" in row]
+        emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
+        rate = catch_up_rate(
+            Backlog(
+                records=sender.acknowledged if sender else 0,
+                started_s=outcome.timeline[0]["at"] if outcome.timeline else 0.0,
+                finished=behind.Offsets(
+                    np.array([row["at"] for row in rows]),
+                    np.array([row["finished"] for row in rows]).astype(np.int64),
+                ),
+                emitted_ms=emitted,
+                drained=outcome.drain.drained is True,
+            )
+        )
+        offered = outcome.spec.rate * self.streams
+        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
+
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
-        if self.counted is not None:
+        if self.outcome.spec.preload:
+            found |= self._caught_up()
+        elif self.counted is not None:
             found |= latency.summarize(self.counted)
             found |= statistics.named("behind", self.behind_s)
             found |= self._rates()
@@ -252,6 +302,15 @@ def _lag(timeline: list[Row], span: Span) -> Floats | None:
     done = np.array([row["finished"] for row in known]).astype(np.int64)
     moved = np.flatnonzero(np.diff(done, prepend=-1))
     return behind.lag(behind.Offsets(at_s, ends), behind.Offsets(at_s[moved], done[moved]), span)
+
+
+def _looks(timeline: list[Row], span: Span, lag: Floats | None) -> sustained.Looks | None:
+    """Return the looks at the log that `lag` is told for, with what was finished then."""
+    if lag is None:
+        return None
+    known = [row for row in inside(timeline, span, "log_end") if "finished" in row]
+    at_s = np.array([row["at"] for row in known])
+    return sustained.Looks(at_s, lag, np.array([row["finished"] for row in known]))
 
 
 def inside(timeline: list[Row], span: Span, name: str) -> list[Row]:

@@ -1,0 +1,311 @@
+"""The highest rate that an engine sustains: probe, bracket, bisect, confirm (Karimov et al.)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from streamgauge.errors import Unmeasured, UsageError
+from streamgauge.experiments.search import (
+    BRACKET,
+    Ends,
+    Found,
+    Role,
+    Search,
+    Step,
+    Thoroughness,
+    Tried,
+    rounded,
+)
+from streamgauge.measure.sustained import decide
+from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
+from streamgauge.spec.contracts import Json, Stage
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.units import format_count, format_rate
+
+GUESS = 1000.0
+"""Where the search begins when the probe could not tell anything."""
+SHARES = (0.9, 0.5)
+"""Of the rate that was found, for latency below the limit; at the limit the confirmations tell."""
+_WHY: Mapping[Role, str] = {
+    "probe": "how fast does it catch up?",
+    "bracket": "an end of the bracket",
+    "widen": "the bracket did not hold",
+    "bisect": "the middle of the bracket",
+    "repeat": "the same once more",
+    "confirm": "does it hold each time?",
+    "latency": "latency below the limit",
+}
+LEAST_WARMUP_S, LEAST_DURATION_S = 60.0, 180.0
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A backlog that lies there before the engine starts."""
+
+    rate: float = 100_000.0
+    duration_s: float = 10.0
+
+    @property
+    def records(self) -> float:
+        """How many lie there per input stream."""
+        return self.rate * self.duration_s
+
+
+@dataclass
+class _Course:
+    """What was done for one query."""
+
+    search: Search
+    probe: TrialResult | None = None
+    searched: list[tuple[TrialResult, Role]] = field(default_factory=list)
+    below: list[TrialResult] = field(default_factory=list)
+    """The trials below the limit, for their latency."""
+
+    def add(self, result: TrialResult) -> None:
+        """Take in the next trial."""
+        step = self.search.next()
+        if step is None:
+            self.below.append(result)
+            return
+        self.searched.append((result, step.role))
+        self.search.add(_tried(result))
+
+
+class Sustainable:
+    """A search per query, one after the other."""
+
+    name: ClassVar[str] = "sustainable"
+    title: ClassVar[str] = "what is the highest rate that the engine sustains?"
+
+    def __init__(self, run: RunSpec) -> None:
+        self._run = run
+        self._queries = tuple(dict.fromkeys(run.queries))
+        self._rates = run.rates if "rates" in run.origins else ()
+        self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
+        self._shares = SHARES[-1:] if run.quick else SHARES
+        self._probe = Probe(20_000.0, 5.0) if run.quick else Probe()
+        _refuse(run, self._rates)
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return the first trial of each query."""
+        probe, bracket = Step(self._probe.rate, "probe"), Step(self._ends(None).low, "bracket")
+        first = bracket if self._rates else probe
+        return [self._trial(number, query, first) for number, query in enumerate(self._queries, 1)]
+
+    def outline(self) -> Sequence[Stage]:
+        """Return what is done for each query."""
+        ends, asked = self._ends(None), self._thoroughness
+        low, high = (f"{100 * share:g} %" for share in BRACKET)
+        bracket = f"{low} and {high} of that"
+        if self._rates:
+            bracket = f"{format_rate(ends.low)} and {format_rate(ends.high)}"
+        if len(self._rates) < 2:
+            bracket += ", widened until it holds"
+        backlog = f"{format_count(self._probe.records)} records lie there when the engine starts"
+        shares = " and ".join(f"{100 * share:g} %" for share in self._shares)
+        stages = [
+            Stage(f"probe: {backlog}; how fast does it catch up?", int(not self._rates)),
+            Stage(f"bracket: {bracket}", 2),
+            Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
+            Stage("confirmation: the lower end must hold each time", asked.confirmations),
+            Stage(f"latency at {shares} of it", len(self._shares)),
+        ]
+        return [stage for stage in stages if stage.trials]
+
+    def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
+        """Return how long warm-up and measuring have to be, so that a trend can be told."""
+        trigger_s, window_s = trigger_s or 0.0, (window_ms or 0) / 1000
+        return (
+            max(LEAST_WARMUP_S, 20 * trigger_s, 2 * window_s),
+            max(LEAST_DURATION_S, 30 * trigger_s, 5 * window_s),
+        )
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return the next trial of the first query whose search is not over."""
+        for query in self._queries:
+            step = self._next_step(self._course(query, history))
+            if step is not None:
+                return self._trial(len(history) + 1, query, step)
+        return None
+
+    def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
+        """Tell what the trial is for."""
+        step = self._next_step(self._course(trial.query, history))
+        return "the next query" if step is None else _WHY[step.role]
+
+    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+        """Conclude for each query: the rate, between what it lies, what limits it, all trials."""
+        return {
+            "survey": self._run.survey,
+            "quick": self._run.quick,
+            "searches": [self._conclude(query, history) for query in self._queries],
+        }
+
+    def exit_code(self, history: Sequence[TrialResult]) -> int:
+        """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
+        found = (self._course(query, history).search.found() for query in self._queries)
+        return worst(_exit_code(each) for each in found if each is not None)
+
+    def _course(self, query: str, history: Sequence[TrialResult]) -> _Course:
+        mine = [result for result in history if result.spec.query == query]
+        probe = next((result for result in mine if result.spec.preload), None)
+        course = _Course(Search(self._ends(probe), self._thoroughness), probe)
+        for result in mine:
+            if not result.spec.preload:
+                course.add(result)
+        return course
+
+    def _ends(self, probe: TrialResult | None) -> Ends:
+        if len(self._rates) > 1:
+            low, high = self._rates
+            return Ends(low, high)
+        if self._rates:
+            return Ends.around(self._rates[0])
+        return Ends.around((probe and _catch_up_rate(probe)) or GUESS)
+
+    def _next_step(self, course: _Course) -> Step | None:
+        if not self._rates and course.probe is None:
+            return Step(self._probe.rate, "probe")
+        if step := course.search.next():
+            return step
+        found = course.search.found()
+        if found is None or found.rate is None or len(course.below) == len(self._shares):
+            return None
+        return Step(rounded(self._shares[len(course.below)] * found.rate), "latency")
+
+    def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
+        run, preload = self._run, step.role == "probe"
+        duration_s = run.duration_s * (2 if step.longer else 1)
+        return TrialSpec(
+            number=number,
+            workload=run.workload,
+            query=query,
+            parameters=run.parameters,
+            engine=run.engine,
+            engine_options=run.engine_options,
+            transport=run.transport,
+            rate=step.rate,
+            duration_s=self._probe.duration_s if preload else duration_s,
+            warmup_s=0.0 if preload else run.warmup_s,
+            tail_s=0.0 if preload else 2.0,
+            preload=preload,
+            partitions=run.partitions,
+            cores=run.cores,
+            seed=run.seed,
+            quick=run.quick,
+            keep=run.keep,
+            load=run.load,
+        )
+
+    def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
+        course = self._course(query, history)
+        found = course.search.found()
+        probe = course.probe
+        trials = [_told(result, role) for result, role in course.searched]
+        trials += [_told(result, "latency") for result in course.below]
+        interval = found.interval if found else (course.search.low, course.search.high)
+        return {
+            "query": query,
+            "rate": found.rate if found else None,
+            "interval": list(interval),
+            "limit": found.limit if found else None,
+            "confirmations": self._thoroughness.confirmations,
+            "conclusion": _conclusion(found, self._thoroughness.confirmations),
+            "catch_up": _catch_up_rate(probe) if probe else None,
+            "latency": self._latency(course, found),
+            "trials": [*([_told_probe(probe)] if probe else []), *trials],
+        }
+
+    def _latency(self, course: _Course, found: Found | None) -> list[Json]:
+        """Name the trials that tell the latency at the rate that was found and below it."""
+        if found is None or found.rate is None:
+            return []
+        confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
+        trials = zip((1.0, *self._shares), (confirmed[-1], *course.below), strict=False)
+        return [{"share": share, "trial": result.spec.number} for share, result in trials]
+
+
+def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
+    """Refuse what a search cannot do."""
+    if run.survey and run.quick:
+        raise UsageError("--survey and --quick exclude each other", "leave one of them out")
+    if len(rates) > 2:
+        raise UsageError(
+            f"a search has two limits, not {len(rates)}", "write --rate LOW,HIGH, or a first guess"
+        )
+    if len(rates) == 2 and rates[0] >= rates[1]:
+        low, high = map(format_rate, rates)
+        raise UsageError(
+            f"the search limits {low} and {high} leave nothing to search",
+            "write the lower one first: --rate LOW,HIGH",
+        )
+    if run.schedule is not None:
+        raise UsageError("a search needs constant rates", "leave --load out")
+    if run.repeats > 1:
+        raise UsageError("a search repeats what it has to", "leave --repeats out")
+    if run.objectives:
+        raise UsageError(
+            "a search decides by what is sustained, not by objectives",
+            "use them with -x fixed-rate at the rate that was found",
+        )
+
+
+def _tried(result: TrialResult) -> Tried:
+    broke_off = result.status == "invalid" and result.cause is not None
+    return Tried(result.spec.rate, decide(result).outcome, broke_off)
+
+
+def _catch_up_rate(probe: TrialResult) -> float | None:
+    """Return the probe's rate per input stream, as all rates are."""
+    total = probe.metrics.get("rate.catch_up")
+    return None if total is None else total * probe.spec.rate / probe.metrics["rate.offered"]
+
+
+def _told(result: TrialResult, role: Role) -> Json:
+    decision = decide(result)
+    return {
+        "trial": result.spec.number,
+        "role": role,
+        "rate": result.spec.rate,
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+    }
+
+
+def _told_probe(probe: TrialResult) -> Json:
+    rate = _catch_up_rate(probe)
+    reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
+    return {
+        "trial": probe.spec.number,
+        "role": "probe",
+        "rate": probe.spec.rate,
+        "outcome": None,
+        "reason": reason.partition("\n")[0],
+    }
+
+
+def _conclusion(found: Found | None, confirmations: int) -> str:
+    if found is None:
+        return "not known yet: the search is not over"
+    low, high = found.interval
+    if found.rate is None:
+        if low is not None:
+            return f"not settled: {format_rate(low)} held, but not each time"
+        if found.limit == "driver":
+            return "not known: the driver was the limit at every rate"
+        return f"no rate passes, down to {format_rate(high or 0.0)}"
+    held = f"{format_rate(found.rate)} sustained, confirmed {confirmations} of {confirmations}"
+    if high is None:
+        return f"at least {held}: no higher rate was to be tried"
+    if found.limit == "driver":
+        return f"at least {held}; at {format_rate(high)} the driver was the limit"
+    return f"{held}; {format_rate(high)} is not"
+
+
+def _exit_code(found: Found) -> int:
+    if found.limit == "driver":
+        return Unmeasured.exit_code
+    return NOT_KEPT_EXIT_CODE if found.rate is None else 0

@@ -1,0 +1,178 @@
+"""Whether a rate is sustained: the facts of one trial, and the decision with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.measure.behind import grid, last_third
+from streamgauge.measure.statistics import Floats, percentile
+from streamgauge.measure.trend import FEWEST_BLOCKS, LIMIT, trend
+from streamgauge.measure.verdicts import BEHIND_BOUND_S, FEWEST_OUTPUTS
+from streamgauge.spec.trial import Growth, Pace, TrialResult
+from streamgauge.units import format_duration
+
+if TYPE_CHECKING:
+    from streamgauge.spec.contracts import Json, Span
+
+LEAST_CONSUMED = 0.98
+"""Share of the offered rate that must be worked off."""
+LEAST_DRAIN_S = 30.0
+"""What is left after the load may take this long, or twice the bound where that is longer."""
+
+Outcome = Literal["pass", "fail", "invalid", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What was seen of the engine's offsets in the measured span, over all input streams."""
+
+    at_s: Floats
+    """Epoch seconds."""
+    lag: Floats
+    finished: Floats
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What was seen of the engine's outputs."""
+
+    behind_s: Floats
+    """*Behind* on the grid of the measured span."""
+    intended_ms: npt.NDArray[np.int64]
+    """Of the outputs that count."""
+    event_latency_s: Floats
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a trial says about its rate."""
+
+    outcome: Outcome
+    reason: str
+    """One sentence a person understands."""
+    evidence: dict[str, Json] = field(default_factory=dict)
+
+
+def pace(
+    span: Span,
+    looks: Looks | None,
+    outputs: Outputs,
+    *,
+    total_rate: float,
+    trigger_s: float | None = None,
+    drain_s: float | None = None,
+) -> Pace:
+    """Sum up how an engine held its pace.
+
+    Args:
+        span: the measured span.
+        looks: None where the engine did not report its offsets in time.
+        outputs: what came out.
+        total_rate: records per second, over all input streams.
+        trigger_s: the trigger interval that was asked for, None for as fast as possible.
+        drain_s: how long the engine took to come to the end, None when it did not.
+    """
+    if looks is not None:
+        at_ms, behind_s = (looks.at_s * 1000).astype(np.int64), looks.lag / total_rate
+    elif len(outputs.event_latency_s) >= FEWEST_OUTPUTS:
+        at_ms, behind_s = grid(span), outputs.behind_s
+    else:  # silence is no sign of being on time
+        at_ms, behind_s = np.array([], dtype=np.int64), np.array([])
+    return Pace(
+        by="outputs" if looks is None else "offsets",
+        consumed=_consumed(looks, total_rate),
+        behind_p95_s=percentile(last_third(behind_s), 950) if len(behind_s) else None,
+        bound_s=max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0)),
+        behind_growth=_growth(at_ms, behind_s, span),
+        latency_growth=_growth(outputs.intended_ms, outputs.event_latency_s, span),
+        drain_s=drain_s,
+    )
+
+
+def decide(result: TrialResult) -> Decision:
+    """Tell whether the trial's rate was sustained: pass, fail, invalid or inconclusive.
+
+    What speaks against the engine beyond doubt decides before what cannot be told.
+    """
+    told = result.pace
+    evidence: dict[str, Json] = told.model_dump() if told else {}
+    if result.status == "failed":
+        return Decision("fail", (result.cause or "the engine died").partition("\n")[0], evidence)
+    if result.valid.holds is not True or told is None:
+        return Decision("invalid", result.valid.reason, evidence)
+    if reason := _unsustained_because(told, result):
+        return Decision("fail", reason, evidence)
+    if reason := _untold_because(told, quick=result.spec.quick):
+        return Decision("inconclusive", reason, evidence)
+    return Decision("pass", _held(told), evidence)
+
+
+def _unsustained_because(told: Pace, result: TrialResult) -> str | None:
+    if told.consumed is not None and told.consumed < LEAST_CONSUMED:
+        return (
+            f"the engine worked off {100 * told.consumed:.1f} % of the offered rate"
+            f" (at least {100 * LEAST_CONSUMED:g} % is needed)"
+        )
+    if told.behind_p95_s is not None and told.behind_p95_s > told.bound_s:
+        return (
+            f"it was {format_duration(told.behind_p95_s)} behind or more in 5 % of the last third"
+            f" (at most {format_duration(told.bound_s)} is allowed)"
+        )
+    if not result.spec.quick and (reason := _grew(told)):
+        return reason
+    limit_s = max(2 * told.bound_s, LEAST_DRAIN_S)
+    if told.drain_s is None or told.drain_s > limit_s:
+        return f"what was left after the load took more than {format_duration(limit_s)}"
+    return result.correct.reason if result.correct.holds is False else None
+
+
+def _grew(told: Pace) -> str | None:
+    for name, growth in _growths(told).items():
+        if growth.decision == "trend":
+            return f"{name} grew by {_slope(growth)}, which is more than {LIMIT:g} s/s"
+    return None
+
+
+def _untold_because(told: Pace, *, quick: bool) -> str | None:
+    if told.behind_p95_s is None:
+        return "neither timely offsets nor enough outputs tell how far the engine was behind"
+    if quick:
+        return None
+    for name, growth in _growths(told).items():
+        if growth.decision == "undecided":
+            how = "" if growth.slope is None else f": it changed by {_slope(growth)}"
+            return f"whether {name} grew by more than {LIMIT:g} s/s cannot be told{how}"
+    return None
+
+
+def _growths(told: Pace) -> dict[str, Growth]:
+    """Return what must not grow; where too few blocks have outputs, the backlog decides alone."""
+    growths = {"the backlog": told.behind_growth}
+    if told.latency_growth.blocks >= FEWEST_BLOCKS:
+        growths["the latency"] = told.latency_growth
+    return growths
+
+
+def _held(told: Pace) -> str:
+    assert told.behind_p95_s is not None
+    return f"at most {format_duration(told.behind_p95_s)} behind in 95 % of the last third"
+
+
+def _slope(growth: Growth) -> str:
+    return f"{growth.slope:.3g} s/s (90 % interval {growth.low:.3g} to {growth.high:.3g})"
+
+
+def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growth:
+    return Growth(**asdict(trend(at_ms, values_s, span)))
+
+
+def _consumed(looks: Looks | None, total_rate: float) -> float | None:
+    """Fit a line to the finished offsets: a count from first to last is off by up to a batch."""
+    if looks is None or len(looks.at_s) < FEWEST_BLOCKS:
+        return None
+    after_s = looks.at_s - looks.at_s.mean()
+    return float(after_s @ looks.finished / (after_s @ after_s) / total_rate)

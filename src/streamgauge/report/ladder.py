@@ -1,0 +1,51 @@
+"""The search for a rate in the terminal: its trials in their order, then what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.units import format_rate
+
+Search = Mapping[str, Any]
+"""One of the `searches` in the answer of a run."""
+
+_STYLES = {"pass": "green", "fail": "bold red", "invalid": "yellow", "inconclusive": "yellow"}
+
+
+def searches(answer: Mapping[str, Any]) -> Sequence[Search]:
+    """Return the searches of a run; none where nothing was searched."""
+    found: Sequence[Search] = answer.get("searches", ())
+    return found
+
+
+def latency_trials(search: Search) -> Iterable[int]:
+    """Return the numbers of the trials that tell the latency at and below the rate found."""
+    return [each["trial"] for each in search["latency"]]
+
+
+def render(search: Search) -> Iterator[RenderableType]:
+    """Show the ladder of one search, and its answer."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("rate", justify="right", no_wrap=True)
+    table.add_column("what for", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("reason")
+    for trial in search["trials"]:
+        outcome = trial["outcome"] or "–"
+        table.add_row(
+            str(trial["trial"]),
+            format_rate(trial["rate"]),
+            trial["role"],
+            Text(outcome.upper(), style=_STYLES.get(outcome, "dim")),
+            Text(trial["reason"]),
+        )
+    if search["trials"]:
+        yield table
+    yield Text.assemble("  ", (search["query"], "bold"), ": ", (search["conclusion"], "bold"))

@@ -1,0 +1,154 @@
+"""Engines of known capacity: what a trial would see of them, without running one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamgauge.measure import sustained
+from streamgauge.measure.behind import Offsets, behind, lag
+from streamgauge.measure.matching import LATENCIES
+from streamgauge.spec.contracts import Span
+from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+
+EPOCH_S = 1_000_000
+OUTPUT_EVERY_S = 0.05
+PAUSE_EVERY_S = 20.0
+DRAIN_LIMIT_S = 60.0
+YES = Verdict(holds=True, reason="so it is")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Takes all that is there as a batch, and the next when that is finished."""
+
+    capacity: float
+    """Records per second that it can work off in the long run, pauses included."""
+    overhead_s: float = 0.05
+    """What each batch costs beside its records."""
+    trigger_s: float | None = None
+    noise: float = 0.0
+    """Spread of the speed from batch to batch, as the standard deviation of its logarithm."""
+    pause_s: float = 0.0
+    """Once in 20 s of work, at random, it stands still for this long."""
+    leak: float = 0.0
+    """Share of the capacity that is lost per minute."""
+    reports: bool = True
+    """Whether it reports its offsets."""
+
+    @property
+    def limit(self) -> float:
+        """The rate it can sustain: at a share r of its capacity a batch takes overhead / (1 - r),
+        and just before its end it is two batches behind, which must stay within the bound.
+        """
+        bound_s = max(10.0, 3 * (self.trigger_s or 0.0))
+        return self.capacity * (1 - 2 * self.overhead_s / bound_s)
+
+
+CAPACITY = 50_000.0
+KINDS = {
+    "steady": Engine(CAPACITY),
+    "noisy": Engine(CAPACITY, noise=0.3),
+    "pausing": Engine(CAPACITY, pause_s=1.0),
+    "micro-batches": Engine(CAPACITY, overhead_s=0.2, noise=0.1),
+    "triggered": Engine(CAPACITY, overhead_s=0.2, trigger_s=4.0, noise=0.1),
+    "silent": Engine(CAPACITY, noise=0.1, reports=False),
+}
+LEAKING = Engine(CAPACITY, overhead_s=0.02, leak=0.025)
+"""At 95 % of its capacity it lasts for two minutes."""
+
+Batch = tuple[float, float]
+"""When it ended, and up to which record it reached."""
+
+
+def batches(engine: Engine, rate: float, load_s: float, seed: int) -> Iterator[Batch]:
+    """Work off a load of constant rate, and what is left of it afterwards."""
+    random = Random(seed)
+    now_s, done, trigger_s = 0.0, 0.0, 0.0
+    while done < rate * load_s and now_s < load_s + DRAIN_LIMIT_S:
+        now_s = max(now_s, trigger_s)
+        trigger_s = _next_trigger(engine, now_s)
+        reached = rate * min(now_s, load_s)
+        speed = engine.capacity * (1 - engine.leak * now_s / 60)
+        if engine.noise:  # with a mean of 1 / speed that stays as it was
+            speed *= math.exp(random.gauss(0, engine.noise) + engine.noise**2 / 2)
+        took_s = engine.overhead_s + (reached - done) / speed / (1 + engine.pause_s / PAUSE_EVERY_S)
+        if engine.pause_s and random.random() < took_s / PAUSE_EVERY_S:
+            took_s += engine.pause_s
+        now_s, done = now_s + took_s, reached
+        yield now_s, done
+
+
+def _next_trigger(engine: Engine, now_s: float) -> float:
+    if engine.trigger_s is None:
+        return 0.0
+    return (math.floor(now_s / engine.trigger_s) + 1) * engine.trigger_s
+
+
+def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int = 0) -> TrialResult:
+    """Return what a trial would have recorded, with a driver that can send up to that rate."""
+    found = np.array(list(batches(engine, spec.rate, spec.load_s, seed)))
+    ends_s, reached = found[:, 0], found[:, 1]
+    span = Span(*(int(1000 * (EPOCH_S + s)) for s in (spec.warmup_s, spec.load_s - spec.tail_s)))
+    drained = bool(reached[-1] >= spec.rate * spec.load_s)
+    told = sustained.pace(
+        span,
+        _looks(spec, ends_s, reached, span) if engine.reports else None,
+        _outputs(spec, ends_s, reached, span),
+        total_rate=spec.rate,
+        trigger_s=engine.trigger_s,
+        drain_s=max(0.0, float(ends_s[-1]) - spec.load_s) if drained else None,
+    )
+    late = Verdict(holds=False, reason="the driver was late")
+    return TrialResult(
+        spec=spec,
+        status="done" if spec.rate <= driver else "invalid",
+        valid=YES if spec.rate <= driver else late,
+        correct=YES,
+        kept_up=YES,
+        pace=told,
+        started="2026-11-16T17:30:00+00:00",
+    )
+
+
+def _looks(
+    spec: TrialSpec, ends_s: npt.NDArray[np.float64], reached: npt.NDArray[np.float64], span: Span
+) -> sustained.Looks | None:
+    at_s = np.arange(0.37, spec.load_s, 1.0)
+    newest = np.searchsorted(ends_s, at_s, side="right") - 1
+    finished = np.where(newest >= 0, reached[newest], 0.0).astype(np.int64)
+    moved = np.flatnonzero(np.diff(finished, prepend=-1))
+    found = lag(
+        Offsets(EPOCH_S + at_s, (spec.rate * at_s).astype(np.int64)),
+        Offsets(EPOCH_S + at_s[moved], finished[moved]),
+        span,
+    )
+    inside = (EPOCH_S + at_s >= span.start_ms / 1000) & (EPOCH_S + at_s < span.end_ms / 1000)
+    if found is None:
+        return None
+    return sustained.Looks(EPOCH_S + at_s[inside], found, finished[inside].astype(np.float64))
+
+
+def _outputs(
+    spec: TrialSpec, ends_s: npt.NDArray[np.float64], reached: npt.NDArray[np.float64], span: Span
+) -> sustained.Outputs:
+    at_s = np.arange(0.0, spec.load_s, OUTPUT_EVERY_S)
+    batch = np.searchsorted(reached, spec.rate * at_s, side="left")
+    at_s, batch = at_s[batch < len(ends_s)], batch[batch < len(ends_s)]
+    intended_ms = (1000 * (EPOCH_S + at_s)).astype(np.int64)
+    emitted_ms = (1000 * (EPOCH_S + ends_s[batch])).astype(np.int64)
+    empty = pa.nulls(len(at_s))
+    columns = {"intended": intended_ms, "appended": intended_ms, "emitted": emitted_ms}
+    table = pa.table(
+        [pa.array(columns.get(field.name, empty)).cast(field.type) for field in LATENCIES],
+        schema=LATENCIES,
+    )
+    counted = (intended_ms >= span.start_ms) & (intended_ms < span.end_ms)
+    latency_s = (emitted_ms - intended_ms)[counted] / 1000
+    return sustained.Outputs(behind(table, span), intended_ms[counted], latency_s)

@@ -1,0 +1,245 @@
+"""The whole experiment against simulated engines: from the probe to the answer."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.experiments.sustainable import Sustainable
+from streamgauge.planning import Asked, plan_run
+from streamgauge.results.folder import RunFolder
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from tests import simulated
+from tests.simulated import KINDS, Engine
+
+Runs = Callable[[TrialSpec], TrialResult]
+
+
+def asked(*rates: float, queries: tuple[str, ...] = ("q3",), **changes: object) -> RunSpec:
+    fields: dict[str, object] = {
+        "workload": "espbench",
+        "queries": queries,
+        "engine": "reference",
+        "experiment": "sustainable",
+        "duration_s": 60.0,
+        "warmup_s": 30.0,
+        "survey": True,
+    }
+    if rates:
+        fields |= {"rates": rates, "origins": {"rates": "option"}}
+    return RunSpec.model_validate(fields | changes)
+
+
+def simulate(engine: Engine, driver: float = math.inf, catch_up: float = 1.0) -> Runs:
+    """Run trials on an engine; the probe is wrong by the factor `catch_up`."""
+
+    def run(spec: TrialSpec) -> TrialResult:
+        if not spec.preload:
+            return simulated.run(spec, engine, driver=driver, seed=spec.number)
+        rates = {"rate.offered": spec.rate, "rate.catch_up": catch_up * engine.capacity}
+        none = Verdict(holds=None, reason="a probe")
+        result = simulated.run(spec.model_copy(update={"rate": 1.0}), engine)
+        probe = {"spec": spec, "valid": none, "kept_up": none, "pace": None, "metrics": rates}
+        return result.model_copy(update=probe)
+
+    return run
+
+
+def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], dict[str, object], int]:
+    """Go on until the experiment is over, each time as if it were resumed."""
+    history: list[TrialResult] = []
+    while (spec := Sustainable(run).next_trial(history)) is not None:
+        assert spec.number == len(history) + 1
+        written = trial(spec).model_dump_json()
+        history.append(TrialResult.model_validate_json(written))
+    experiment = Sustainable(run)
+    answer = experiment.answer(history)
+    (found, *_) = answer["searches"]  # type: ignore[misc]  # Json is a union
+    return history, found, experiment.exit_code(history)  # type: ignore[return-value]
+
+
+SURVEYED = ("steady", "noisy", "micro-batches", "silent")
+
+
+@pytest.mark.parametrize("kind", SURVEYED)
+def test_a_survey_finds_the_limit_of_an_engine(kind: str) -> None:
+    engine = KINDS[kind]
+    history, found, code = search(asked(), simulate(engine))
+    assert found["rate"] == pytest.approx(engine.limit, rel=0.15)
+    assert (found["limit"], code) == ("engine", 0)
+    assert "sustained, confirmed 3 of 3" in str(found["conclusion"])
+    assert next(trial["role"] for trial in found["trials"]) == "probe"  # type: ignore[attr-defined]
+    shares = [result.spec.rate / found["rate"] for result in history[-2:]]  # type: ignore[operator]
+    assert shares == pytest.approx([0.9, 0.5], rel=0.01)
+    assert "NaN" not in str(found)
+
+
+def test_a_steady_engine_takes_at_most_12_trials_to_the_confirmation() -> None:
+    _, found, _ = search(asked(duration_s=180.0, warmup_s=60.0), simulate(KINDS["steady"]))
+    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
+    assert len(roles) - roles.count("latency") <= 12
+    assert roles.count("confirm") == 3
+
+
+def test_a_probe_that_is_wrong_costs_trials_and_not_the_answer() -> None:
+    _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=7.0))
+    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=0.1))
+    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+
+
+def test_a_probe_that_fails_leaves_a_guess() -> None:
+    def run(spec: TrialSpec) -> TrialResult:
+        result = simulate(KINDS["steady"])(spec)
+        if not spec.preload:
+            return result
+        return result.model_copy(update={"status": "failed", "cause": "it died", "metrics": {}})
+
+    _, found, code = search(asked(), run)
+    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    assert found["catch_up"] is None
+    assert code == 0
+
+
+def test_the_driver_as_the_limit_ends_with_4() -> None:
+    _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
+    assert found["limit"] == "driver"
+    assert found["rate"] == pytest.approx(20_000, rel=0.06)
+    assert "the driver was the limit" in str(found["conclusion"])
+    assert code == 4
+
+
+def test_wrong_answers_at_every_rate_end_with_1() -> None:
+    wrong = Verdict(holds=False, reason="of 10 expected and 9 outputs: 1 missing")
+
+    def run(spec: TrialSpec) -> TrialResult:
+        return simulate(KINDS["steady"])(spec).model_copy(update={"correct": wrong})
+
+    _, found, code = search(asked(), run)
+    assert (found["rate"], code) == (None, 1)
+    assert "no rate passes" in str(found["conclusion"])
+
+
+def test_an_engine_that_dies_above_some_rate_is_rated_below_it() -> None:
+    def run(spec: TrialSpec) -> TrialResult:
+        result = simulate(KINDS["steady"])(spec)
+        if spec.preload or spec.rate < 30_000:
+            return result
+        dead = {"status": "failed", "cause": "the engine died: out of memory", "pace": None}
+        return result.model_copy(update=dead)
+
+    _, found, code = search(asked(), run)
+    assert found["rate"] == pytest.approx(30_000, rel=0.06)
+    assert code == 0
+
+
+def test_a_trial_that_could_not_be_told_is_repeated_for_twice_as_long() -> None:
+    history: list[TrialResult] = []
+    experiment = Sustainable(asked(1000.0, 2000.0))
+    first = experiment.next_trial(history)
+    assert first is not None
+    result = simulate(KINDS["steady"])(first)
+    assert result.pace is not None
+    growth = result.pace.behind_growth.model_copy(update={"decision": "undecided"})
+    untold = result.pace.model_copy(update={"behind_growth": growth})
+    again = experiment.next_trial([result.model_copy(update={"pace": untold})])
+    assert again is not None
+    assert (again.rate, again.duration_s) == (1000.0, 2 * first.duration_s)
+
+
+def test_one_rate_is_a_guess_and_two_are_limits() -> None:
+    history, found, _ = search(asked(40_000.0), simulate(KINDS["steady"]))
+    assert not any(result.spec.preload for result in history)
+    assert [result.spec.rate for result in history[:2]] == [20_000, 44_000]
+    history, found, code = search(asked(1000.0, 2000.0), simulate(KINDS["steady"]))
+    assert (found["rate"], found["limit"], code) == (2000.0, "search", 0)
+
+
+def test_several_queries_are_searched_one_after_the_other() -> None:
+    spec = asked(1000.0, 2000.0, queries=("q3", "identity"))
+    history, _, code = search(spec, simulate(KINDS["steady"]))
+    queries = [result.spec.query for result in history]
+    assert queries == sorted(queries, reverse=True)
+    assert queries.count("identity") == queries.count("q3")
+    searches = Sustainable(spec).answer(history)["searches"]
+    assert [each["query"] for each in searches] == ["q3", "identity"]  # type: ignore[union-attr,index,call-overload]
+    assert code == 0
+
+
+def test_it_tells_what_a_trial_is_for() -> None:
+    history, _, _ = search(asked(), simulate(KINDS["steady"]))
+    experiment = Sustainable(asked())
+    told = [experiment.why(result.spec, history[:k]) for k, result in enumerate(history)]
+    assert told[:3] == ["how fast does it catch up?", *["an end of the bracket"] * 2]
+    assert told[-1] == "latency below the limit"
+    assert told.count("does it hold each time?") == 3
+
+
+def test_an_unfinished_search_says_so() -> None:
+    experiment = Sustainable(asked(1000.0, 2000.0))
+    (found,) = experiment.answer([])["searches"]  # type: ignore[misc]
+    assert found["rate"] is None  # type: ignore[index,call-overload]
+    assert "not over" in str(found)
+    assert experiment.exit_code([]) == 0
+
+
+def test_the_outline_counts_what_a_good_search_takes() -> None:
+    stages = Sustainable(asked()).outline()
+    assert sum(stage.trials for stage in stages) == 1 + 2 + 5 + 3 + 2
+    assert "probe" in stages[0].what
+    limits = Sustainable(asked(1000.0, 2000.0)).outline()
+    assert "1k/s and 2k/s" in limits[0].what
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"rates": ["2k/s", "1k/s"]}, "2k/s and 1k/s"),
+        ({"rates": ["2k/s", "2k/s"]}, "2k/s and 2k/s"),
+        ({"rates": ["1k/s", "2k/s", "3k/s"]}, "two limits"),
+        ({"repeats": 3}, "repeats"),
+        ({"schedule": "poisson:1k/s"}, "constant rates"),
+        ({"objectives": ("latency.p99<2s",)}, "objectives"),
+        ({"survey": True, "quick": True}, "exclude"),
+        ({"duration": "179s"}, "needs 3 min"),
+        ({"warmup": "59s"}, "needs 60 s"),
+        ({"experiment": "fixed-rate", "survey": True}, "searches nothing"),
+    ],
+)
+def test_bad_input_is_refused(given: dict[str, object], part: str) -> None:
+    fields = {"engine": "reference", "experiment": "sustainable", **given}
+    with pytest.raises(UsageError) as raised:
+        plan_run("espbench/q3", {name: Asked(value) for name, value in fields.items()})
+    assert part in f"{raised.value.message} {raised.value.remedy}"
+
+
+def planned(**given: object) -> RunSpec:
+    fields = {"experiment": "sustainable", **given}
+    return plan_run("espbench/q3", {name: Asked(value) for name, value in fields.items()})
+
+
+def test_the_times_are_those_of_the_method() -> None:
+    spec = planned(engine="reference")
+    assert (spec.warmup_s, spec.duration_s) == (60, 180)
+    survey = planned(engine="reference", survey=True)
+    assert (survey.warmup_s, survey.duration_s) == (30, 60)
+    options = {"mode": "microbatch", "trigger": "10s"}
+    slow = planned(engine="spark", engine_options=options)
+    assert (slow.warmup_s, slow.duration_s) == (200, 300)
+    longer = planned(engine="reference", duration="4m")
+    assert (longer.warmup_s, longer.duration_s) == (60, 240)
+    assert Sustainable(spec).least_times(None, 60_000) == (120, 300)
+
+
+def test_a_run_folder_keeps_the_search(tmp_path) -> None:
+    spec = asked(1000.0, 2000.0)
+    folder = RunFolder.create(tmp_path, spec, [], {})
+    first = Sustainable(folder.record().spec).next_trial(folder.trials())
+    assert first is not None
+    folder.trial_folder(1).mkdir()
+    folder.write_trial(simulate(KINDS["steady"])(first))
+    second = Sustainable(folder.record().spec).next_trial(folder.trials())
+    assert second is not None
+    assert (second.number, second.rate) == (2, 2000.0)
