@@ -179,6 +179,8 @@ class KafkaTransport:
         try:
             found = self._groups[group].committed(asked, timeout=_REQUEST_S)
         except KafkaException as error:
+            if error.args[0].code() in _NO_GROUP_YET:
+                return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
         return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
