@@ -27,7 +27,10 @@ _WAYS = ("offered", "acks", "batch", "linger", "senders", "partitions", "source"
 
 def broker(folder: RunFolder) -> list[RenderableType]:
     """Show what the broker took, by rate and way to send."""
+    results = folder.trials()
+    ways = _Ways(results)
     table = _table(
+        *ways.names,
         "took all",
         "reached",
         "worst second",
@@ -37,19 +40,20 @@ def broker(folder: RunFolder) -> list[RenderableType]:
         "cpu broker",
         "sender",
     )
-    for result in folder.trials():
-        table.add_row(*_way(result), *_taken(result))
-    return [table]
+    for result in results:
+        table.add_row(*ways.of(result), *_taken(result))
+    return [ways.same, table]
 
 
 def append_time(folder: RunFolder) -> list[RenderableType]:
     """Show how many records share an append time, and the first steps."""
-    table = _table("reached", "records per time", "p99", "step", "p99", "max")
     results = folder.trials()
+    ways = _Ways(results)
+    table = _table(*ways.names, "reached", "records per time", "p99", "step", "p99", "max")
     for result in results:
-        table.add_row(*_way(result), *_steps(result))
+        table.add_row(*ways.of(result), *_steps(result))
     charts = [chart for result in results for chart in _staircases(folder, result)]
-    return [table, *charts]
+    return [ways.same, table, *charts]
 
 
 STUDIES: dict[str, Callable[[RunFolder], list[RenderableType]]] = {
@@ -72,20 +76,38 @@ def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS
 
 def _table(*names: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in (*_WAYS, *names):
+    for name in names:
         table.add_column(name, justify="right")
     return table
 
 
-def _way(result: TrialResult) -> Iterable[str]:
+class _Ways:
+    """The ways to send: a column for what differs, a line for what does not."""
+
+    def __init__(self, results: Sequence[TrialResult]) -> None:
+        ways = [_way(result) for result in results]
+        differing = {name for way in ways for name in way if way[name] != ways[0][name]}
+        self.names = [name for name in _WAYS if name == "offered" or name in differing]
+        rest = [name for name in _WAYS if ways and name not in self.names]
+        self.same = Text(", ".join(f"{name} {ways[0][name]}" for name in rest), style="dim")
+
+    def of(self, result: TrialResult) -> list[str]:
+        """Return the columns of a trial."""
+        way = _way(result)
+        return [way[name] for name in self.names]
+
+
+def _way(result: TrialResult) -> dict[str, str]:
     spec, load = result.spec, result.spec.load
-    yield format_rate(spec.rate)
-    yield load.acks
-    yield format_size(load.batch)
-    yield format_duration(load.linger_s)
-    yield str(load.senders)
-    yield str(spec.partitions)
-    yield load.source
+    return {
+        "offered": format_rate(spec.rate),
+        "acks": load.acks,
+        "batch": format_size(load.batch),
+        "linger": format_duration(load.linger_s),
+        "senders": str(load.senders),
+        "partitions": str(spec.partitions),
+        "source": load.source,
+    }
 
 
 def _taken(result: TrialResult) -> Iterable[RenderableType]:

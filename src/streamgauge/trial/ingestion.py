@@ -99,17 +99,24 @@ class Ingestion(Trial):
                 values = records["value"].combine_chunks()
                 intended = pa.array(headers(values).intended)
                 columns = [records["offset"], records["timestamp"], intended]
-                self._times = pa.table(columns, schema=_TIMES)
+                self._times = self._measured_alone(pa.table(columns, schema=_TIMES))
                 self._value_bytes = float(pc.mean(pc.binary_length(values)).as_py())
             pq.write_table(self._times, self.folder / APPEND_TIMES, compression="zstd")
+
+    def _measured_alone(self, times: pa.Table) -> pa.Table:
+        """Leave out warm-up, tail and markers."""
+        span = self.outcome.measured or Span(0, 0)
+        intended = pc.field("intended")
+        return times.filter((intended >= span.start_ms) & (intended < span.end_ms))
 
     def _read_middle(self) -> pa.Table:
         topic = next(iter(self.endpoints.inputs.values()))
         source = KafkaRecords(self.endpoints.kafka, topic)
         low, high = source.extent()[0]
         spans = spans_of(self.spec)
-        middle = (spans.warmup + spans.measured / 2) / spans.total
-        start = max(low, min(int(high * middle), high - READ_BACK), high - _REMEMBERED)
+        begin = high * spans.warmup // spans.total
+        end = high * (spans.warmup + spans.measured) // spans.total
+        start = max(low, begin, (begin + end - READ_BACK) // 2, high - _REMEMBERED)
         batches = source.read(0, start, min(high, start + READ_BACK))
         return pa.Table.from_batches(batches, schema=RECORDS)
 
