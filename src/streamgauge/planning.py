@@ -167,13 +167,15 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
 
 
 def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Let a load be told by its rate or by its shape: what was typed wins over a preset."""
+    """Let a load be told by its rate or by its shape: what was typed wins, then the environment."""
     rates, shape = merged.get("rates"), merged.get("schedule")
     if rates is None or shape is None:
         return dict(merged)
-    if (rates.origin == "preset") == (shape.origin == "preset"):
+    if rates.origin == shape.origin:
         raise UsageError("--rate and --load both tell how much is sent", "Leave one of them out.")
-    loser = "rates" if rates.origin == "preset" else "schedule"
+    ranks = ("preset", "environment", "option")
+    shaped = ranks.index(shape.origin) > ranks.index(rates.origin)
+    loser = "rates" if shaped else "schedule"
     return {name: asked for name, asked in merged.items() if name != loser}
 
 

@@ -42,8 +42,9 @@ def test_a_packaged_run_is_run_again_and_compared(tmp_path: Path) -> None:
     for pair in compared["pairs"]:
         assert all("counts" in reason for reason in pair["because"])
         assert pair["changed"] == ["tag again: none → yes"]
-        words = {each["verdict"] for each in pair["metrics"]}
-        assert pair["because"] or len(pair["trials"]["other"]) < 3 or "too few trials" not in words
+        words = {each["metric"]: each["verdict"] for each in pair["metrics"]}
+        if all(len(counted) == 3 for counted in pair["trials"].values()):
+            assert words["latency.max"] in ("faster", "slower", "no difference")
 
     run = streamgauge.open("@0", runs=runs)
     assert run.record.workload_version == Espbench.version

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from streamgauge.results.folder import RunFolder
+from tests.integration.trials import ours
 from tests.live_runs import finish, make_run, make_spec, trial, write
 from tests.live_server import LIMIT_S, Watching, watching
 
@@ -255,7 +256,7 @@ def running(runs: Path) -> Iterator[Watching]:
 @pytest.mark.spark
 def test_a_real_run_is_seen_from_its_start_to_its_end(tmp_path: Path) -> None:
     with running(tmp_path) as run:
-        (server,) = psutil.Process(run.process.pid).children()
+        (server,) = ours("-m streamgauge watch")
         phases, samples, ended = [], [], []
         for _, news in run.events():
             if news["status"] == "waiting":
@@ -264,9 +265,9 @@ def test_a_real_run_is_seen_from_its_start_to_its_end(tmp_path: Path) -> None:
             phases += [trial["phase"]] if trial.get("phase") else []
             samples = [*([] if news["whole"] else samples), *news["samples"]]
             ended = [*([] if news["whole"] else ended), *news["ended"]]
+        _, said = run.process.communicate(timeout=LIMIT_S)
+        assert run.process.returncode == 0, said
         assert (news["status"], news["last"]) == ("done", True)
-        run.process.communicate(timeout=LIMIT_S)
-        assert run.process.returncode == 0
     assert {"start", "measure", "validate"} <= set(phases)
     assert {"measure", "drain"} <= {each["phase"] for each in samples}
     assert any(each["newest_latency"] is not None for each in samples)

@@ -176,6 +176,13 @@ def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> Non
     assert (steady.schedule, steady.rates) == (None, (2000.0,))
 
 
+def test_an_option_wins_over_the_environment() -> None:
+    asked = {"rates": Asked(["2k/s"], "environment"), "schedule": Asked("constant:5k/s")}
+    assert plan_run("espbench", {"engine": Asked("noop"), **asked}).rates == (5000.0,)
+    asked = {"rates": Asked(["2k/s"]), "schedule": Asked("constant:5k/s", "environment")}
+    assert plan_run("espbench", {"engine": Asked("noop"), **asked}).rates == (2000.0,)
+
+
 @pytest.mark.parametrize(
     ("asked", "part"),
     [

@@ -81,6 +81,11 @@ def test_locks_hold_names_versions_and_hashes_alone(name):
         assert line.startswith("    --hash=sha256:") or "==" in line, line
 
 
+def test_python_starts_in_any_locale_whatever_the_folder_is_called():
+    (file,) = ROOT.glob(".venv/lib/python*/site-packages/_editable_impl_streamgauge.pth")
+    assert file.read_text() == "../../../../src\n"
+
+
 def test_every_make_target_has_a_help_line():
     # Not as part of the make that may run these tests.
     plain = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}

@@ -20,7 +20,7 @@ Json = Annotated[
     bool, typer.Option("--json", envvar="STREAMGAUGE_JSON", help="Print one JSON object instead.")
 ]
 
-_TABLE_WIDTH = 110
+_TABLE_WIDTH = 120
 
 State = Literal["ok", "warn", "missing"]
 _STYLES: Mapping[State, str] = {"ok": "green", "warn": "yellow", "missing": "red"}

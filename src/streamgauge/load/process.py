@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from streamgauge import process
@@ -118,12 +117,7 @@ class Sender:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _ask(self, command: Command) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Self, TypeVar
 
 from confluent_kafka import (
@@ -180,6 +179,8 @@ class KafkaTransport:
         try:
             found = self._groups[group].committed(asked, timeout=_REQUEST_S)
         except KafkaException as error:
+            if error.args[0].code() in _NO_GROUP_YET:
+                return {}
             raise TrialInvalid(f"cannot ask for the offsets of group {group}: {error}") from error
         return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
@@ -194,12 +195,7 @@ class KafkaTransport:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @cached_property
@@ -282,12 +278,7 @@ class Tail:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
