@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LEAST_CONSUMED = 0.98
 """Share of the offered rate that must be worked off."""
+FEWEST_LOOKS = 30
+"""A line through fewer, one a second, is off by more than that rule allows."""
 LEAST_DRAIN_S = 30.0
 """What is left after the load may take this long, or twice the bound where that is longer."""
 
@@ -172,7 +174,7 @@ def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growt
 
 def _consumed(looks: Looks | None, total_rate: float) -> float | None:
     """Fit a line to the finished offsets: a count from first to last is off by up to a batch."""
-    if looks is None or len(looks.at_s) < FEWEST_BLOCKS:
+    if looks is None or len(looks.at_s) < FEWEST_LOOKS:
         return None
     after_s = looks.at_s - looks.at_s.mean()
     return float(after_s @ looks.finished / (after_s @ after_s) / total_rate)

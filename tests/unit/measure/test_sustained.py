@@ -153,3 +153,11 @@ def test_the_share_consumed_is_not_off_by_a_batch() -> None:
         nothing = Outputs(np.zeros(60), np.array([], dtype=np.int64), np.array([]))
         told = pace(span, looks, nothing, total_rate=1000.0)
         assert told.consumed == pytest.approx(1.0, abs=0.01)
+
+
+def test_of_a_short_trial_the_share_consumed_is_not_told() -> None:
+    """Reports once a second, seen up to a second late, are several percent off in ten seconds."""
+    at_s = np.arange(20.0)
+    looks = Looks(at_s, np.zeros(20), 1000 * at_s)
+    nothing = Outputs(np.zeros(20), np.array([], dtype=np.int64), np.array([]))
+    assert pace(Span(0, 20_000), looks, nothing, total_rate=1000.0).consumed is None
