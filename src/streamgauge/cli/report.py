@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   streamgauge report @0                     write report.html into the folder of the latest run
-  streamgauge report @1 @0 -o both.html     two runs on one page"""
+  streamgauge report @1 @0 -o both.html     two runs on one page
+  streamgauge report @2 @1 @0 --over rate   a metric over the rate, a line for each query"""
 
 
 def report(
@@ -30,17 +31,33 @@ def report(
             " in the folder of all runs].",
         ),
     ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="Show one metric over rate, partitions, mode, engine, cores or date instead.",
+            envvar="STREAMGAUGE_OVER",
+        ),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(help="The metric to be shown by --over.", envvar="STREAMGAUGE_METRIC"),
+    ] = "latency.p90",
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> None:
     """Write a page with charts: one file, to be opened anywhere, without a network."""
     from streamgauge.report.html import write_page
+    from streamgauge.report.sweep import write_sweep
     from streamgauge.results.folder import find
 
     folders = [find(runs_dir, name) for name in runs]
     place = folders[0].path if len(folders) == 1 else runs_dir
-    file = output or place / "report.html"
-    write_page(folders, file)
+    file = output or place / ("report.html" if over is None else f"{metric}-over-{over}.html")
+    if over is None:
+        write_page(folders, file)
+    else:
+        write_sweep(folders, metric, over, file)
     if as_json:
         print_json({"report": str(file)})
     else:

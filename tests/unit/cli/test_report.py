@@ -25,6 +25,17 @@ def test_several_runs_make_one_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert all(name in Path(page).read_text("utf-8") for name in names)
 
 
+def test_a_metric_over_a_factor_is_a_page_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(tmp_path, outputs=100)
+    options = ["--over", "rate", "--metric", "latency.p50", "--runs-dir", str(tmp_path)]
+    assert execute(["report", "@0", *options]) == 0
+    page = Path(capsys.readouterr().out.strip())
+    assert page.name == "latency.p50-over-rate.html"
+    assert "latency.p50 over rate" in page.read_text("utf-8")
+
+
 def test_a_run_that_is_not_there_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
