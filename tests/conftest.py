@@ -1,6 +1,5 @@
 """Real services, started once for all tests that do not spoil them."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +10,16 @@ from streamgauge.services import NAMES, embedded
 from streamgauge.services.service import RunningService, all_up
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
-# Machines are shared and noisy: no example is timed, and what CI checks does not change by chance.
-settings.register_profile("unhurried", deadline=None, derandomize="CI" in os.environ)
+# Machines are shared and noisy: no example is timed, and what is checked does not change by chance.
+settings.register_profile("unhurried", deadline=None, derandomize=True)
 settings.load_profile("unhurried")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let workers share the tests by file; those that hold the measurement lock go to one."""
+    for item in items:
+        exclusive = item.get_closest_marker("exclusive") is not None
+        item.add_marker(pytest.mark.xdist_group("exclusive" if exclusive else str(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import streamgauge
 from streamgauge.results.tables import measured_seconds
 from streamgauge.workloads.espbench import Espbench
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
 
 COMMAND = [sys.executable, "-m", "streamgauge"]
 

@@ -19,7 +19,7 @@ from tests.integration.trials import ours
 from tests.live_runs import finish, make_run, make_spec, trial, write
 from tests.live_server import LIMIT_S, Watching, watching
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.exclusive]
 
 SPEC = make_spec()
 

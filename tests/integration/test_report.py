@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.test_run import COMMAND, SHORT
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
 
 
 PATIENT = ["-L", "max_lateness=30s", "-L", "min_sent=0.5"]

@@ -24,7 +24,7 @@ from streamgauge.spec.run import RunSpec
 from streamgauge.trial.watch import Clock
 from tests.integration.trials import PATIENT, make_spec, ours
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
 
 COMMAND = [sys.executable, "-m", "streamgauge"]
 SHORT = ["--quick", "--warmup", "1s", "--duration", "2s", "--rate", "500/s"]

@@ -11,7 +11,7 @@ import pytest
 from streamgauge.results.folder import RunFolder
 from tests.integration.test_run import COMMAND, environment, events
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
 __all__ = ["environment"]
 
 SHORT = ["-x", "sustainable", "--quick", "--warmup", "1s", "--duration", "3s", "--json"]
