@@ -1,5 +1,6 @@
 """Given services: used as they are when fit for measuring, refused with the reason when not."""
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from streamgauge.errors import NotReady
 from streamgauge.services import jars, runtime
 from streamgauge.services.given import GivenKafka, GivenPostgres, timestamp_problem
-from streamgauge.services.java import find_java
+from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.service import RunningService
 from streamgauge.spec.addresses import parse_kafka
@@ -143,6 +144,7 @@ def compile_java(source: Path, class_path: list[Path]) -> None:
             source,
         ],
         check=True,
+        env={**os.environ, **ENVIRONMENT},
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import pyspark
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
 from streamgauge.errors import NotReady
-from streamgauge.services.java import find_java
+from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.spec.endpoints import JmxEndpoint
 
 _COUNTERS = {"broker.messages": "MessagesInPerSec", "broker.bytes": "BytesInPerSec"}
@@ -24,6 +25,7 @@ class BrokerCounters:
 
     def __init__(self, endpoint: JmxEndpoint) -> None:
         self._endpoint = endpoint
+        self._process: subprocess.Popen[bytes] | None = None
         self._gateway: JavaGateway | None = None
         self._server: Any = None
 
@@ -36,7 +38,7 @@ class BrokerCounters:
         if self._server is None:
             try:
                 self._connect()
-            except (Py4JError, OSError) as error:
+            except (Py4JError, OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise NotReady(f"the broker's own counters cannot be read: {reason}") from error
         assert self._gateway is not None
@@ -53,6 +55,9 @@ class BrokerCounters:
         if self._gateway is not None:
             self._gateway.shutdown()
             self._gateway = self._server = None
+        if self._process is not None:
+            self._process.communicate()  # it ends when its input does
+            self._process = None
 
     def __enter__(self) -> Self:
         return self
@@ -62,14 +67,18 @@ class BrokerCounters:
 
     def _connect(self) -> None:
         (library,) = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
-        port, token = launch_gateway(
-            jarpath=str(library),
-            javaopts=["-Xmx64m", "-XX:+UseSerialGC", _OPENED],
-            java_path=str(find_java().executable),
-            die_on_exit=True,
-            enable_auth=True,
-            redirect_stderr=subprocess.DEVNULL,
+        options = ["-Xmx64m", "-XX:+UseSerialGC", _OPENED, "-cp", str(library)]
+        server = ["py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0"]
+        self._process = subprocess.Popen(
+            [find_java().executable, *options, *server],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **ENVIRONMENT},
         )
+        assert self._process.stdout is not None
+        port = int(self._process.stdout.readline())
+        token = self._process.stdout.readline().decode().strip()
         self._gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True)
         )

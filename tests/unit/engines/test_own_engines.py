@@ -12,7 +12,7 @@ from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.contracts import Engine, JobSpec, Json
 
 JOB = JobSpec("espbench", "q3", {}, 1, 1, {})
-COMMAND = {"command": "python -c 'print(1)'"}
+COMMAND = {"command": "sh -c 'echo 1'"}
 
 
 @pytest.mark.parametrize("engine", [NoopEngine(), ReferenceEngine()])
