@@ -25,6 +25,7 @@ from streamgauge.spec.addresses import parse_postgres
 from streamgauge.spec.contracts import (
     Engine,
     Experiment,
+    HasColumns,
     JobSpec,
     NeedsTime,
     Query,
@@ -81,6 +82,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         partitions=spec.partitions,
         seed=spec.seed,
         options=spec.engine_options,
+        transport=spec.transport,
         cores=spec.cores,
     )
     return load_engine(spec.engine).resolve(job)
@@ -337,10 +339,25 @@ def _check(spec: RunSpec) -> None:
     for objective in spec.objectives:
         parse_objective(objective)
     registry.load("transports", spec.transport)
+    if spec.transport == "flight":
+        _check_queues(spec)
     load_workload(spec.workload).check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
         check_load(trial.load)
         trial_job(trial)
+
+
+def _check_queues(spec: RunSpec) -> None:
+    """Refuse what the driver's own queues cannot do."""
+    if not isinstance(load_workload(spec.workload), HasColumns):
+        raise UsageError(
+            f"{spec.workload} cannot be sent without a broker: its records are lines of text",
+            "Use --transport kafka.",
+        )
+    if spec.engine == NO_ENGINE or spec.kafka is not None:
+        raise UsageError("--transport flight has no broker", "Use --transport kafka.")
+    if spec.load.senders > 1 or spec.load.spark is not None:
+        raise UsageError("the driver's own queues are one process", "Leave the senders out.")
 
 
 def _queries(workload: Workload, names: Iterable[str] | None) -> tuple[str, ...]:
@@ -370,7 +387,7 @@ def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
         "linger": ("linger_s", parse_duration),
         "max_lateness": ("max_lateness_s", parse_duration),
     }
-    sizes = {"batch", "buffer"}
+    sizes = {"batch", "buffer", "queue"}
     fields: dict[str, Any] = {}
     known = {*LoadSpec.model_fields, *names} - {"linger_s", "max_lateness_s"}
     for name, value in given.items():

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from streamgauge import machine, registry
+from streamgauge import machine
 from streamgauge.errors import NotReady, Unmeasured
 from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
@@ -126,6 +126,8 @@ def check_room(spec: RunSpec, runs: Path) -> None:
 
 def _topic_bytes(trial: TrialSpec) -> int:
     """Tell how much a trial may write: nobody reads the old records of one without an engine."""
+    if trial.transport == "flight":
+        return 0
     streams = len(load_workload(trial.workload).queries[trial.query].streams)
     written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
     kept = 8 * streams * trial.partitions * FORGET_BYTES
@@ -152,7 +154,7 @@ def _go_on(
             while (trial := experiment.next_trial(folder.trials())) is not None:
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 if resumed:
-                    _delete_left(trial, bench)
+                    _delete_left(bench)
                     resumed = False
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
@@ -170,11 +172,11 @@ def _go_on(
         _conclude(folder, record, experiment, status)
 
 
-def _delete_left(trial: TrialSpec, bench: Bench) -> None:
+def _delete_left(bench: Bench) -> None:
     """Delete what a try that was killed left in a given broker; an embedded one has gone."""
-    build = cast(type[KafkaTransport], registry.load("transports", trial.transport))
-    with build(bench.kafka.endpoint) as transport:
-        transport.delete_left(bench.topics)
+    if bench.kafka is not None:
+        with KafkaTransport(bench.kafka.endpoint) as transport:
+            transport.delete_left(bench.topics)
 
 
 def _conclude(
@@ -222,7 +224,7 @@ class ServiceSet:
         """Return what the next trial needs, with every service alive."""
         self._start([name for name in self._services if self._is_down(name)])
         return Bench(
-            kafka=self._running["kafka"],
+            kafka=self._running.get("kafka"),
             postgres=self._running.get("postgres"),
             spark=spark,
             cache=runtime.cache_dir() / "data",

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.spec.addresses import POSTGRES_PASSWORD, parse_kafka
+from streamgauge.spec.addresses import FLIGHT_TOKEN, POSTGRES_PASSWORD, parse_flight, parse_kafka
 from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
 from streamgauge.spec.endpoints import PostgresEndpoint
 
@@ -30,6 +30,10 @@ PROGRESS = "progress.jsonl"
 
 class _Kafka(BaseModel):
     bootstrap: str
+
+
+class _Flight(BaseModel):
+    address: str
 
 
 class _Postgres(BaseModel):
@@ -55,7 +59,8 @@ class _JobFile(BaseModel):
     trigger_s: float | None
     watermark_delay_ms: int
     settings: dict[str, str]
-    kafka: _Kafka
+    kafka: _Kafka | None
+    flight: _Flight | None
     inputs: dict[str, str]
     output: str | None
     group: str
@@ -87,7 +92,8 @@ def write(
         "trigger_s": job.trigger_s,
         "watermark_delay_ms": job.watermark_delay_ms,
         "settings": dict(job.settings),
-        "kafka": {"bootstrap": endpoints.kafka.bootstrap},
+        "kafka": {"bootstrap": endpoints.kafka.bootstrap} if endpoints.kafka else None,
+        "flight": {"address": endpoints.flight.address} if endpoints.flight else None,
         "inputs": dict(endpoints.inputs),
         "output": endpoints.output,
         "group": endpoints.group,
@@ -115,13 +121,15 @@ def read(path: Path, environ: Mapping[str, str] = os.environ) -> tuple[JobSpec, 
         partitions=file.partitions,
         seed=file.seed,
         options=file.options,
+        transport="flight" if file.flight else "kafka",
         mode=file.mode,
         trigger_s=file.trigger_s,
         watermark_delay_ms=file.watermark_delay_ms,
         settings=file.settings,
     )
     endpoints = Endpoints(
-        kafka=parse_kafka(file.kafka.bootstrap, environ),
+        kafka=parse_kafka(file.kafka.bootstrap, environ) if file.kafka else None,
+        flight=parse_flight(file.flight.address, environ) if file.flight else None,
         inputs=file.inputs,
         output=file.output,
         partitions=file.partitions,
@@ -283,7 +291,9 @@ def _address(postgres: PostgresEndpoint | None) -> Json:
 def _secrets(endpoints: Endpoints) -> dict[str, str]:
     """Return what the process must know and no file may say."""
     password = endpoints.postgres.password if endpoints.postgres else None
-    return {POSTGRES_PASSWORD: password} if password else {}
+    token = endpoints.flight.token if endpoints.flight else None
+    secrets = {POSTGRES_PASSWORD: password, FLIGHT_TOKEN: token}
+    return {name: secret for name, secret in secrets.items() if secret}
 
 
 def _with_password(

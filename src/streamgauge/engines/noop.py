@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from streamgauge.engines import job as jobs
-from streamgauge.engines.consuming import Inputs, Reporter, stop_on_sigterm
+from streamgauge.engines.consuming import Reporter, open_inputs, stop_on_sigterm
 from streamgauge.engines.options import check_options
 from streamgauge.spec.contracts import Endpoints, JobSpec, Problem, Resources
 
@@ -40,10 +40,10 @@ def main(argv: list[str]) -> None:
     """Read and drop until SIGTERM."""
     stopped = stop_on_sigterm()
     _, endpoints, progress = jobs.read(Path(argv[1]))
-    with jobs.ProgressWriter(progress) as writer, Inputs(endpoints) as inputs:
+    with jobs.ProgressWriter(progress) as writer, open_inputs(endpoints) as inputs:
         reporter = Reporter(writer)
         while not stopped.is_set():
-            idle = not inputs.read()
+            idle = not len(inputs.read())
             if reporter.due(idle):
                 reporter.report(inputs.positions(), idle)
 

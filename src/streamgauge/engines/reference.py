@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
-from streamgauge.engines.consuming import Inputs, Reporter, stop_on_sigterm, table
+from streamgauge.engines.consuming import Inputs, Reporter, open_inputs, stop_on_sigterm, table
 from streamgauge.engines.faults import Fault, Output
 from streamgauge.engines.options import check_options
-from streamgauge.engines.sinks import Sink, TableSink, TableWriter, TopicSink
+from streamgauge.engines.sinks import OutputSink, Sink, TableSink, TableWriter
 from streamgauge.engines.windows import Buffer, buffer_for
 from streamgauge.spec.contracts import (
     AnswerContext,
@@ -145,7 +145,7 @@ def main(argv: list[str]) -> None:
     shift = 1 if fault and fault.name == "shift" else 0
     with ExitStack() as stack:
         reporter = Reporter(stack.enter_context(jobs.ProgressWriter(progress)))
-        inputs = stack.enter_context(Inputs(endpoints))
+        inputs = stack.enter_context(open_inputs(endpoints))
         sink = stack.enter_context(_sink(endpoints, query, parts, fault))
         _work(inputs, Answerer(job, endpoints, query, parts, shift=shift), sink, reporter, stopped)
 
@@ -155,13 +155,13 @@ def _work(
 ) -> None:
     while not stopped.is_set():
         messages = inputs.read(0.05)
-        if messages or answerer.waiting:
+        if len(messages) or answerer.waiting:
             records = table(messages)
             sink.send(answerer.answer(records), records)
         if sink.hangs:
             stopped.wait()
             return
-        idle = not messages and not answerer.waiting
+        idle = not len(messages) and not answerer.waiting
         if reporter.due(idle):
             sink.flush()
             reporter.report(inputs.positions(), idle)
@@ -171,7 +171,7 @@ def _sink(endpoints: Endpoints, query: Query, parts: Parts, fault: Fault | None)
     if query.output == "table":
         assert endpoints.postgres is not None
         return TableSink(parts.writer(query.name, endpoints.postgres), fault)
-    return TopicSink(endpoints, fault)
+    return OutputSink(endpoints, fault)
 
 
 def _query(job: JobSpec) -> Query:

@@ -15,6 +15,7 @@ class SenderJob(Model):
 
     spec: TrialSpec
     bootstrap: str
+    """Address of the broker; of our own queues where there is none."""
     inputs: dict[str, str]
     """Topic of each stream."""
     ticks: Path
@@ -107,6 +108,13 @@ class Sent(Model):
     """Mean time of each second's produce requests to the broker's answer, where that was asked."""
 
 
+class Overrun(Model):
+    """The engine cannot take what is offered: the queue is full, or a transfer was broken off."""
+
+    kind: Literal["overrun"] = "overrun"
+    reason: str
+
+
 class SenderSummary(Model):
     """What came of the load, all senders together."""
 
@@ -127,5 +135,5 @@ class SenderSummary(Model):
     """Statistics of the mean time of each second's produce requests, in seconds."""
 
 
-Line = Annotated[Ready | Markers | TickLine | Sent, Field(discriminator="kind")]
+Line = Annotated[Ready | Markers | TickLine | Sent | Overrun, Field(discriminator="kind")]
 LINES: TypeAdapter[Line] = TypeAdapter(Line)

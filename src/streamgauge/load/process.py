@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -18,6 +18,7 @@ from streamgauge.load.messages import (
     Line,
     Marker,
     Markers,
+    Overrun,
     Ready,
     SenderJob,
     Sent,
@@ -45,22 +46,32 @@ class Sender:
         self._answer: Line | None = None
         self._tick: TickLine | None = None
         self._sent: Sent | None = None
+        self._overrun: str | None = None
 
     @classmethod
     def start(
-        cls, job: SenderJob, path: Path, *, affinity: Collection[int] | None = None
+        cls,
+        job: SenderJob,
+        path: Path,
+        *,
+        program: str = "streamgauge.load.sender",
+        env: Mapping[str, str] | None = None,
+        affinity: Collection[int] | None = None,
     ) -> Sender:
         """Start the process; it begins to render payloads at once.
 
         Args:
             job: What it is to do.
             path: Where its job file goes; the log of that name goes to `logs`.
+            program: The module that does it.
+            env: What it must know and no file may say.
             affinity: Numbers of the CPUs it may use.
         """
         path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
         child = process.start(
-            [sys.executable, "-m", "streamgauge.load.sender", path],
+            [sys.executable, "-m", program, path],
             log=path.parent / "logs" / f"{path.stem}.log",
+            env=env,
             affinity=affinity,
             pipe_stdin=True,
             pipe_stdout=True,
@@ -110,6 +121,10 @@ class Sender:
         """Tell why the process ended, None while it runs."""
         return self._link.failure()
 
+    def overrun(self) -> str | None:
+        """Tell why the engine cannot take what is offered; None as long as it can."""
+        return self._overrun
+
     def stop(self) -> None:
         """End the process at once, whatever it does."""
         self._link.stop()
@@ -156,6 +171,9 @@ class Sender:
     def _take(self, line: Line) -> None:
         if isinstance(line, TickLine):
             self._tick = line
+            return
+        if isinstance(line, Overrun):
+            self._overrun = self._overrun or line.reason
             return
         if isinstance(line, Sent):
             self._sent = line

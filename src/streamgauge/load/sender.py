@@ -10,13 +10,11 @@ each sends every n-th record, and the first one the markers.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -28,19 +26,11 @@ from confluent_kafka import KafkaError, Message, Producer
 from streamgauge import registry
 from streamgauge.errors import TrialInvalid
 from streamgauge.load import arrivals
-from streamgauge.load.messages import (
-    Command,
-    Line,
-    Marker,
-    Markers,
-    Ready,
-    SenderJob,
-    Sent,
-    TickLine,
-)
+from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.payloads import Memory, Streamed
 from streamgauge.load.schedule import Share
+from streamgauge.load.serving import say, serve
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.contracts import Workload
@@ -48,7 +38,6 @@ from streamgauge.spec.trial import NO_ENGINE
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
-_PR_SET_TIMERSLACK = 29
 
 
 class Sender:
@@ -194,44 +183,7 @@ def main(argv: list[str]) -> None:
     """Render, then serve the harness until it says `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
-    sender = Sender(job, workload, _print)
-    serve(sender, sys.stdin)
-
-
-def _print(line: Line) -> None:
-    sys.stdout.write(line.model_dump_json() + "\n")
-    sys.stdout.flush()
-
-
-def serve(sender: Sender, lines: Iterable[str]) -> None:
-    """Say that all is ready, then do what the lines ask for, one after the other."""
-    # The payloads are millions of objects that never die: no collector shall walk through them.
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    # Now, and not before: librdkafka's threads would inherit it, and they spin while the broker
-    # is slow to answer, which starves a broker on the same machine.
-    sender.say(Ready(fifo=prefer_this_thread()))
-    for line in lines:
-        command = Command.model_validate_json(line)
-        if command.do == "markers":
-            sender.say(sender.markers())
-        elif command.do == "sentinels":
-            sender.say(sender.sentinels())
-        elif command.do == "begin" and command.start_ms is not None:
-            sender.say(sender.load(command.start_ms))
-        else:
-            return
-
-
-def prefer_this_thread() -> bool:
-    """Ask for exact timers and, where permitted, for real-time scheduling."""
-    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except PermissionError:
-        return False
-    return True
+    serve(Sender(job, workload, say), sys.stdin)
 
 
 def _write(rows: list[Tick], path: Path) -> None:

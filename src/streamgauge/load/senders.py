@@ -20,6 +20,7 @@ from streamgauge.load.process import Sender
 from streamgauge.load.settings import check_load
 from streamgauge.measure.statistics import summarize
 from streamgauge.process import Process
+from streamgauge.spec.addresses import FLIGHT_TOKEN
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.trial import TrialSpec
 
@@ -65,9 +66,16 @@ class Senders:
                 for sender in senders:
                     stack.enter_context(sender)
                 return cls(senders, stack.pop_all(), driver)
+            program, env = _program(endpoints)
             senders = [
                 stack.enter_context(
-                    Sender.start(job, job.ticks.with_suffix(".json"), affinity=affinity)
+                    Sender.start(
+                        job,
+                        job.ticks.with_suffix(".json"),
+                        program=program,
+                        env=env,
+                        affinity=affinity,
+                    )
                 )
                 for job in jobs
             ]
@@ -132,6 +140,10 @@ class Senders:
         """Tell why a sender ended, None while all run."""
         return next((why for sender in self._senders if (why := sender.failure())), None)
 
+    def overrun(self) -> str | None:
+        """Tell why the engine cannot take what is offered; None as long as it can."""
+        return next((why for sender in self._senders if (why := sender.overrun())), None)
+
     def stop(self) -> None:
         """End all processes at once, whatever they do."""
         self._stack.close()
@@ -173,12 +185,21 @@ def add_ticks(ticks: Sequence[TickLine]) -> TickLine:
     )
 
 
+def _program(endpoints: Endpoints) -> tuple[str, dict[str, str]]:
+    """Tell what offers the load, and the secret that it needs."""
+    if endpoints.flight is None:
+        return "streamgauge.load.sender", {}
+    return "streamgauge.load.queue_server", {FLIGHT_TOKEN: endpoints.flight.token}
+
+
 def _jobs(spec: TrialSpec, endpoints: Endpoints, folder: Path) -> list[SenderJob]:
     alone = spec.load.senders == 1
     return [
         SenderJob(
             spec=spec,
-            bootstrap=endpoints.kafka.bootstrap,
+            bootstrap=endpoints.broker.bootstrap
+            if endpoints.flight is None
+            else endpoints.flight.address,
             inputs=dict(endpoints.inputs),
             ticks=folder / ("sender.parquet" if alone else f"sender-{number + 1}.parquet"),
             number=number,

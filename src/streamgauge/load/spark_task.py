@@ -12,7 +12,8 @@ from pyspark import BarrierTaskContext
 
 from streamgauge import registry
 from streamgauge.load.messages import Hello, Line, SenderJob
-from streamgauge.load.sender import Sender, serve
+from streamgauge.load.sender import Sender
+from streamgauge.load.serving import serve
 from streamgauge.spec.contracts import Workload
 
 _CONNECT_S = 30.0

@@ -44,11 +44,13 @@ def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     from streamgauge.spec import addresses
     from streamgauge.spec.trial import NO_ENGINE
 
-    services: list[Service[Any]] = [
-        GivenKafka(addresses.parse_kafka(spec.kafka))
-        if spec.kafka
-        else EmbeddedKafka(options, jmx=spec.engine == NO_ENGINE)
-    ]
+    services: list[Service[Any]] = []
+    if spec.transport == "kafka":
+        services.append(
+            GivenKafka(addresses.parse_kafka(spec.kafka))
+            if spec.kafka
+            else EmbeddedKafka(options, jmx=spec.engine == NO_ENGINE)
+        )
     if _needs_tables(spec):
         services.append(
             GivenPostgres(

@@ -10,13 +10,14 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import FlightEndpoint, KafkaEndpoint, PostgresEndpoint
 
 KAFKA = "STREAMGAUGE_KAFKA"
 KAFKA_CONFIG = "STREAMGAUGE_KAFKA_CONFIG"
 POSTGRES = "STREAMGAUGE_POSTGRES"
 POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - the variable's name
 POSTGRES_PASSWORD_FILE = "STREAMGAUGE_POSTGRES_PASSWORD_FILE"  # noqa: S105
+FLIGHT_TOKEN = "STREAMGAUGE_FLIGHT_TOKEN"  # noqa: S105
 _POSTGRES_PORT = 5432
 _USER_INFO = re.compile(r"://[^/@]*@")
 _POSTGRES_FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
@@ -68,6 +69,14 @@ def parse_postgres(
         user=unquote(named) if named else user or getpass.getuser(),
         password=password,
     )
+
+
+def parse_flight(text: str, environ: Mapping[str, str] = os.environ) -> FlightEndpoint:
+    """Read grpc://HOST:PORT, with the token from the environment."""
+    url = urlsplit(text)
+    if url.scheme != "grpc" or not url.hostname or not url.port:
+        raise UsageError(f"address of the queues {text!r}: expected grpc://HOST:PORT")
+    return FlightEndpoint(url.hostname, url.port, environ.get(FLIGHT_TOKEN, ""))
 
 
 def without_user_info(text: str) -> str:

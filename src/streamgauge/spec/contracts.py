@@ -5,12 +5,12 @@ Tables are `pyarrow.Table`s. Times are epoch milliseconds in columns and seconds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, runtime_checkable
 
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import FlightEndpoint, KafkaEndpoint, PostgresEndpoint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,18 +34,31 @@ class Problem:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where the records of one trial come in and go out."""
+    """Where the records of one trial come in and go out: by a broker or by the driver's queues."""
 
-    kafka: KafkaEndpoint
+    kafka: KafkaEndpoint | None
     inputs: Mapping[str, str]
-    """Topic of each input stream."""
+    """Topic, or queue, of each input stream."""
     output: str | None
-    """Output topic; None for a query that writes to a table."""
+    """Topic, or queue, of the output; None for a query that writes to a table."""
     partitions: int
     """Of each input topic, and of the output topic."""
     group: str
     """Consumer group to which an engine may commit its offsets."""
     postgres: PostgresEndpoint | None = None
+    flight: FlightEndpoint | None = None
+
+    @property
+    def broker(self) -> KafkaEndpoint:
+        """Return the broker of a trial that has one."""
+        assert self.kafka is not None, "a trial over Kafka has a broker"
+        return self.kafka
+
+    @property
+    def queues(self) -> FlightEndpoint:
+        """Return the queues of a trial without a broker."""
+        assert self.flight is not None, "a trial over Flight has queues"
+        return self.flight
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class JobSpec:
     seed: int
     options: Mapping[str, str]
     """The user's `-E key=value`, checked by `resolve`."""
+    transport: str = "kafka"
+    """How records reach the engine and come back."""
     cores: int | None = None
     """How many the engine may use; None for all."""
     mode: str | None = None
@@ -157,6 +172,16 @@ class Payloads:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """What a stream's records say, as columns of whole numbers: after `id` and `intended`."""
+
+    ring: pa.Table
+    """Record i has the row `i % len(ring)`."""
+    sentinel: Mapping[str, int]
+    """What sentinels say."""
+
+
+@dataclass(frozen=True)
 class AnswerContext:
     """What an answer may need beyond the records of its own range."""
 
@@ -171,7 +196,8 @@ class Answers(Protocol):
     """The expected outputs of one query: plain Python over Arrow, shared with no engine.
 
     Records have the columns partition (int32), offset (int64), timestamp (int64, append time)
-    and value (binary). Instances are sent to other processes, so they must pickle.
+    and value (binary); those of a workload that has columns may come with id, intended and these
+    columns instead of the value. Instances are sent to other processes, so they must pickle.
     """
 
     aligned: ClassVar[int]
@@ -283,6 +309,14 @@ class Workload(Protocol):
 
 
 @runtime_checkable
+class HasColumns(Workload, Protocol):
+    """Ability of a workload: its streams can be drawn as columns, for queues without a broker."""
+
+    def columns(self, spec: TrialSpec, stream: str, count: int) -> Columns:
+        """Draw a stream's records; the same as `payloads`, not yet rendered."""
+
+
+@runtime_checkable
 class ShapesQueries(Workload, Protocol):
     """Ability of a workload: its parameters shape its queries, as the size of their windows."""
 
@@ -324,6 +358,29 @@ class HasTables(Workload, Protocol):
 
     def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
         """Tell whether every marker's row is there."""
+
+
+class Transport(Protocol):
+    """How records reach the engine and come back: topics of a broker, or the driver's queues."""
+
+    def create(self, endpoints: Endpoints) -> None:
+        """Create what the trial needs and wait until it can be used."""
+
+    def delete(self, endpoints: Endpoints) -> None:
+        """Delete it; what is gone already is no error."""
+
+    def log_end(self, name: str) -> list[int]:
+        """Return the next offset of every partition of a stream or of the output."""
+
+    def newest(self, name: str) -> tuple[int, bytes] | None:
+        """Return time and value of the newest output: a sample; None when there is none."""
+
+    def committed(self, group: str, names: Iterable[str]) -> Mapping[tuple[str, int], int]:
+        """Return the offsets that the engine has committed, by stream and partition."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class Experiment(Protocol):

@@ -38,6 +38,20 @@ class KafkaEndpoint:
         return {**self.settings, "bootstrap.servers": self.bootstrap, **extra}
 
 
+@dataclass(frozen=True)
+class FlightEndpoint:
+    """The driver's own queues, and the token without which nobody is let in."""
+
+    host: str
+    port: int
+    token: str = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        """Return the address as it may be shown."""
+        return f"grpc://{self.host}:{self.port}"
+
+
 class Connection(TypedDict):
     """Keyword arguments of `psycopg.connect`."""
 

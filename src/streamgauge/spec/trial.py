@@ -36,6 +36,8 @@ class LoadSpec(Model):
     """Master of the Spark cluster whose tasks send; None for processes of this machine."""
     source: Literal["memory", "stream"] = "memory"
     """Where payloads come from: rendered into memory, or streamed from a file."""
+    queue: int = Field(default=2 * 1024 * 1024 * 1024, gt=0)
+    """Bytes in the driver's own queues at most (transport flight); more is unsustainable."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)

@@ -22,7 +22,7 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     """
     spec = result.spec
     query = trial_query(spec)
-    inputs, output = record.kept_records(folder, query)
+    inputs, output = record.kept_records(folder, query, spec)
     tables = record.read_tables(folder)
     answers = load_engine(spec.engine).answers
     return validate(spark, query, inputs, output, tables, trial_job(spec), answers=answers)

@@ -30,7 +30,7 @@ Announce = Callable[[Event], None]
 class Bench:
     """The services, the validator's Spark session and the folders that trials share."""
 
-    kafka: RunningService[KafkaEndpoint]
+    kafka: RunningService[KafkaEndpoint] | None
     postgres: RunningService[PostgresEndpoint] | None
     spark: Callable[[], SparkSession]
     cache: Path
@@ -43,9 +43,8 @@ class Bench:
         self,
     ) -> dict[str, RunningService[KafkaEndpoint] | RunningService[PostgresEndpoint]]:
         """Return the services by the role they have in a trial."""
-        if self.postgres is None:
-            return {"broker": self.kafka}
-        return {"broker": self.kafka, "database": self.postgres}
+        found = {"broker": self.kafka, "database": self.postgres}
+        return {role: service for role, service in found.items() if service is not None}
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.load.messages import Marker
-from streamgauge.spec.contracts import Endpoints, Job, Query, ReportsProgress
+from streamgauge.spec.contracts import Endpoints, Job, Query, ReportsProgress, Transport
 from streamgauge.transports.kafka import KafkaTransport, Record, Tail
 
 STILL_S = 2.0
@@ -33,7 +33,7 @@ class Drainage:
         self,
         query: Query,
         endpoints: Endpoints,
-        transport: KafkaTransport,
+        transport: Transport,
         table_answered: Callable[[Sequence[Marker]], bool],
         job: Job,
         now_s: Callable[[], float] = time.monotonic,
@@ -59,6 +59,7 @@ class Drainage:
         self.close()
         output = self._endpoints.output
         if output is not None and self._query.answers_markers:
+            assert isinstance(self._transport, KafkaTransport), "only topics can be followed"
             self._tail = self._transport.tail(output, self._transport.log_end(output))
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ from streamgauge.probes.broker import BrokerCounters
 from streamgauge.probes.sampler import Probe, Row, Sampler
 from streamgauge.spec.contracts import Endpoints, Span
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench
 from streamgauge.trial.phases import SENDER_LIMIT_S, Trial
@@ -60,7 +61,8 @@ class Ingestion(Trial):
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
-                self.transport.create(self.endpoints, forgets=True)
+                with KafkaTransport(self.endpoints.broker) as transport:
+                    transport.create(self.endpoints, forgets=True)
                 sender = stack.enter_context(self._start_senders())
             with self._phase("start"):
                 sender.ready(SENDER_LIMIT_S)
@@ -80,7 +82,7 @@ class Ingestion(Trial):
         roots = {name: service.processes for name, service in self.bench.services().items()}
         roots["sender"] = lambda: sender.pids
         probes = trial_probes(self.query, self.endpoints, self.transport, roots, dict, sender)
-        if (jmx := self.endpoints.kafka.jmx) is None:
+        if (jmx := self.endpoints.broker.jmx) is None:
             self.outcome.warnings.append("the broker's own counters are left out: it is not ours")
             return probes
         counters = stack.enter_context(BrokerCounters(jmx))
@@ -111,7 +113,7 @@ class Ingestion(Trial):
 
     def _read_middle(self) -> pa.Table:
         topic = next(iter(self.endpoints.inputs.values()))
-        source = KafkaRecords(self.endpoints.kafka, topic)
+        source = KafkaRecords(self.endpoints.broker, topic)
         low, high = source.extent()[0]
         spans = spans_of(self.spec)
         begin = high * spans.warmup // spans.total

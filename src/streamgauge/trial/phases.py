@@ -10,9 +10,8 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from streamgauge import registry
 from streamgauge.engines.job import PROGRESS, finished_batches
 from streamgauge.errors import (
     StreamgaugeError,
@@ -36,8 +35,11 @@ from streamgauge.spec.contracts import (
     Query,
     Resources,
     Span,
+    Transport,
 )
+from streamgauge.spec.endpoints import FlightEndpoint
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.transports.flight import FlightTransport
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench, Outcome
@@ -87,8 +89,7 @@ class Trial:
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.endpoints = self._endpoints()
-        transport = cast(type[KafkaTransport], registry.load("transports", spec.transport))
-        self.transport = transport(bench.kafka.endpoint)
+        self.transport = self._open_transport()
         self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
         self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
@@ -117,7 +118,7 @@ class Trial:
     def _clean_up(self) -> None:
         """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
         with self.transport:
-            if self.bench.kafka.lost() is None:
+            if self.bench.kafka is None or self.bench.kafka.lost() is None:
                 try:
                     self.transport.delete(self.endpoints)
                 except Unmeasured as error:
@@ -134,6 +135,11 @@ class Trial:
         self.outcome.status = "failed" if isinstance(error, TrialFailed) else "invalid"
         self.outcome.cause = error.message
 
+    def _open_transport(self) -> Transport:
+        if self.endpoints.flight is not None:
+            return FlightTransport(self.endpoints.flight)
+        return KafkaTransport(self.endpoints.broker)
+
     def _endpoints(self) -> Endpoints:
         # A repeated trial never meets the topics of its first try.
         name = f"{self.bench.topics}-{self.spec.number:03}-{secrets.token_hex(2)}"
@@ -143,8 +149,12 @@ class Trial:
         output = f"{name}-out" if self.query.output == "topic" else None
         inputs = {stream: f"{name}-{stream}" for stream in self.query.streams}
         self.outcome.topics = {**inputs, **({"out": output} if output else {})}
+        flight = None
+        if self.spec.transport == "flight":
+            flight = FlightEndpoint("127.0.0.1", runtime.free_port(), secrets.token_urlsafe())
         return Endpoints(
-            kafka=self.bench.kafka.endpoint,
+            kafka=self.bench.kafka.endpoint if self.bench.kafka else None,
+            flight=flight,
             inputs=inputs,
             output=output,
             partitions=self.spec.partitions,
@@ -161,10 +171,12 @@ class Trial:
                 sender = stack.enter_context(self._start_senders())
             if self.spec.preload:
                 self._preload(sender)
+            if self.endpoints.flight is not None:
+                sender.ready(SENDER_LIMIT_S)  # the engine asks at once what is in the queues
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.preload:
+                if not self.spec.preload and self.endpoints.flight is None:
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -187,14 +199,14 @@ class Trial:
             with self._phase("drain"):
                 drainage.follow()
                 self._drain(drainage, sender)
-            self.outcome.sender = sender.finish()
-            self.watch.sender = None
             self._compare_clocks()
             with self._phase("stop"):
                 self.watch.check()
                 self.watch.job = None
                 job.stop()
                 sampler.stop()
+                self.watch.sender = None  # not before the engine, which may ask it for more
+                self.outcome.sender = sender.finish()
                 self.outcome.checkpoints_ms = self._checkpoints()
 
     def _checkpoints(self) -> list[int]:
@@ -349,6 +361,8 @@ class Trial:
                 answers=self.engine.answers,
             )
             record.write_validation(self.folder, self.outcome.validation)
+            if not self.spec.keep:
+                record.drop_records(self.folder)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:
@@ -360,7 +374,9 @@ class Trial:
 
     def _records(self) -> tuple[dict[str, Records], Records | None]:
         """Return the records to be validated, and keep them where that was asked for."""
-        kafka, topics = self.endpoints.kafka, self.endpoints.inputs
+        if self.endpoints.flight is not None:
+            return record.queue_records(self.spec, self.folder, self._output_ends)
+        kafka, topics = self.endpoints.broker, self.endpoints.inputs
         inputs: dict[str, Records] = {s: KafkaRecords(kafka, topics[s]) for s in topics}
         output: Records | None = None
         if self.endpoints.output is not None:

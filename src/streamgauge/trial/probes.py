@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
-from streamgauge.spec.contracts import Endpoints, Query
-from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.spec.contracts import Endpoints, Query, Transport
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def trial_probes(
     query: Query,
     endpoints: Endpoints,
-    transport: KafkaTransport,
+    transport: Transport,
     roots: Mapping[str, Callable[[], Sequence[int]]],
     finished: Callable[[], Finished],
     sender: Senders,
@@ -48,7 +47,7 @@ def _sent(sender: Senders) -> Mapping[str, float]:
 
 
 def _offsets(
-    endpoints: Endpoints, transport: KafkaTransport, finished: Callable[[], Finished]
+    endpoints: Endpoints, transport: Transport, finished: Callable[[], Finished]
 ) -> Mapping[str, float]:
     """Return log end and finished work, in records over all input partitions."""
     done = finished()
@@ -59,7 +58,7 @@ def _offsets(
     return row
 
 
-def _newest(query: Query, endpoints: Endpoints, transport: KafkaTransport) -> Mapping[str, float]:
+def _newest(query: Query, endpoints: Endpoints, transport: Transport) -> Mapping[str, float]:
     """Return the age of the newest output: a sample, for the live view alone."""
     if endpoints.output is None or query.sample is None:
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +13,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.errors import UsageError
+from streamgauge.load.outputs import FILE as OUTPUTS
+from streamgauge.load.queue_log import QueueLog
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
 from streamgauge.measure.catch_up import Backlog, catch_up_rate
-from streamgauge.measure.statistics import Floats
+from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.contracts import Query, Span
-from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
+from streamgauge.spec.trial import Counts, Pace, TrialResult, TrialSpec, Verdict
 from streamgauge.trial.bench import Outcome
 from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration
+from streamgauge.validation.queue_records import QueueRecords
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
 if TYPE_CHECKING:
@@ -112,8 +116,29 @@ def keep_records(folder: Path, inputs: Mapping[str, Records], output: Records | 
         keep(records, folder / "records" / f"{name}.parquet")
 
 
-def kept_records(folder: Path, query: Query) -> tuple[dict[str, Records], Records | None]:
+def drop_records(folder: Path) -> None:
+    """Remove what came back to the driver's queues: it has been looked at."""
+    shutil.rmtree(folder / "records", ignore_errors=True)
+
+
+def queue_records(
+    spec: TrialSpec, folder: Path, ends: tuple[int, ...] | None = None
+) -> tuple[dict[str, Records], Records | None]:
+    """Return the records of the driver's queues, to be generated, and what came back."""
+    folder = folder.absolute()
+    queues = QueueLog.read(folder).queues
+    inputs: dict[str, Records] = {
+        stream: QueueRecords(spec, stream, queue, folder) for stream, queue in queues.items()
+    }
+    return inputs, ParquetRecords(folder / OUTPUTS, ends)
+
+
+def kept_records(
+    folder: Path, query: Query, spec: TrialSpec
+) -> tuple[dict[str, Records], Records | None]:
     """Open what `keep_records` kept."""
+    if spec.transport == "flight" and (folder / OUTPUTS).exists():
+        return queue_records(spec, folder)
     places = {name: folder / "records" / f"{name}.parquet" for name in (*query.streams, OUTPUT)}
     for name in query.streams:
         if not places[name].exists():
@@ -146,7 +171,7 @@ class _Facts:
         )
         self.behind_s = behind.behind(self.all, self.span) if self.all is not None else np.array([])
         self.lag = _lag(outcome.timeline, self.span)
-        self.lateness_s = _lateness(validation, self.span)
+        self.lateness_s, self.late_records = _lateness(validation, self.span)
 
     def valid(self) -> Verdict:
         """Judge the driver; a trial that broke off is judged by its cause."""
@@ -163,7 +188,7 @@ class _Facts:
 
     def _driver(self) -> verdicts.Driver:
         sender = self.outcome.sender
-        p99 = statistics.summarize(self.lateness_s).get("p99")
+        p99 = statistics.summarize(self.lateness_s, self.late_records).get("p99")
         if p99 is None and len(self.lateness_s):
             p99 = float(self.lateness_s.max())
         return verdicts.Driver(
@@ -252,7 +277,7 @@ class _Facts:
             found |= latency.summarize(self.counted)
             found |= statistics.named("behind", self.behind_s)
             found |= self._rates()
-        found |= statistics.named("lateness", self.lateness_s)
+        found |= statistics.named("lateness", self.lateness_s, self.late_records)
         if self.lag is not None:
             found |= statistics.named("lag", self.lag)
         sender = self.outcome.sender
@@ -267,7 +292,7 @@ class _Facts:
         assert validation is not None
         rates = {
             "rate.offered": spec.rate * self.streams,
-            "rate.appended": _count(validation.times["appended"], self.span) / spec.duration_s,
+            "rate.appended": _appended(validation.times, self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
         rows = inside(self.outcome.timeline, self.span, "sent")
@@ -282,15 +307,20 @@ def _count(times: pa.ChunkedArray, span: Span) -> int:
     return int(pc.sum(inside).as_py() or 0)
 
 
-def _lateness(validation: Validation | None, span: Span) -> Floats:
-    """Return append − intended of the records of the measured span, in seconds."""
+def _appended(times: pa.Table, span: Span) -> int:
+    at = pc.field("appended")
+    inside = times.filter((at >= span.start_ms) & (at < span.end_ms))
+    return int(pc.sum(inside["records"]).as_py() or 0)
+
+
+def _lateness(validation: Validation | None, span: Span) -> tuple[Floats, Integers]:
+    """Return append − intended in the measured span, in seconds, and how many records had it."""
     if validation is None:
-        return np.array([])
-    appended = validation.times["appended"].to_numpy()
-    intended = validation.times["intended"].to_numpy()
+        return np.array([]), np.array([], dtype=np.int64)
+    appended, intended, records = (column.to_numpy() for column in validation.times.columns)
     inside = (intended >= span.start_ms) & (intended < span.end_ms)
     late_s: Floats = (appended[inside] - intended[inside]) / 1000.0
-    return late_s
+    return late_s, records[inside]
 
 
 def _lag(timeline: list[Row], span: Span) -> Floats | None:

@@ -47,6 +47,13 @@ class Mortal(Protocol):
         """Tell why it ended, or None while it runs."""
 
 
+class Offering(Mortal, Protocol):
+    """Whatever offers the load."""
+
+    def overrun(self) -> str | None:
+        """Tell why the engine cannot take what is offered; None as long as it can."""
+
+
 class Served(Mortal, Protocol):
     """A service, which may be one that is not ours to watch."""
 
@@ -65,7 +72,7 @@ class Watch:
         self, services: Mapping[str, Served], folders: Sequence[Path], clock: Clock | None = None
     ) -> None:
         self.services = services
-        self.sender: Mortal | None = None
+        self.sender: Offering | None = None
         self.job: Job | None = None
         self.clock = clock or Clock()
         self._folders = tuple(folders)
@@ -87,6 +94,8 @@ class Watch:
         if self.job is not None and (failure := self.job.failure()):
             self._blame_services()
             raise TrialFailed(f"the engine died: {failure}")
+        if self.sender is not None and (reason := self.sender.overrun()):
+            raise TrialFailed(f"unsustainable: {reason}")
         self._check_clock()
         self._check_room()
 

@@ -10,6 +10,8 @@ from streamgauge.errors import TrialInvalid
 
 RANGE = 50_000
 """Records in a range, about."""
+GENERATED_RANGE = 1_000_000
+"""The same of records that are generated, not read: their columns need no parsing."""
 BUCKET = 50_000
 """Records whose keys fall into one bucket, about."""
 

@@ -137,6 +137,8 @@ class ParquetRecords:
     """Records kept in a file."""
 
     path: Path
+    ends: tuple[int, ...] | None = None
+    """Next offset of each partition at which to stop; None for all that is there."""
 
     def extent(self) -> list[tuple[int, int]]:
         """Return the first and the next offset of each partition."""
@@ -144,7 +146,12 @@ class ParquetRecords:
         for group in self._groups():
             low, high = found.get(group.partition, (group.start, group.stop))
             found[group.partition] = min(low, group.start), max(high, group.stop)
-        return [found.get(partition, (0, 0)) for partition in range(max(found, default=-1) + 1)]
+        all_of_it = [found.get(p, (0, 0)) for p in range(max(found, default=-1) + 1)]
+        if self.ends is None:
+            return all_of_it
+        return [
+            (low, min(high, end)) for (low, high), end in zip(all_of_it, self.ends, strict=False)
+        ]
 
     def newest_ms(self) -> int | None:
         """Return the greatest append time, None without records."""

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
+from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.matching import Match, match
-from streamgauge.measure.messages import headers
+from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.contracts import (
     AnswerContext,
     Answers,
@@ -36,7 +36,8 @@ OUTPUT = "output"
 
 LOGGED = OUTPUTS.append(pa.field("partition", pa.int32())).append(pa.field("offset", pa.int64()))
 """Outputs with their place in the log."""
-TIMES = pa.schema([("appended", pa.int64()), ("intended", pa.int64())])
+TIMES = pa.schema([("appended", pa.int64()), ("intended", pa.int64()), ("records", pa.int64())])
+"""Consecutive records with the same times are one row."""
 MOVED = pa.schema(
     [
         ("bucket", pa.int32()),
@@ -74,7 +75,7 @@ def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:
     part = work.ranges[number]
     source = work.sources[part.source]
     records = pa.Table.from_batches(
-        source.read(part.partition, part.start, part.stop), RECORDS
+        source.read(part.partition, part.start, part.stop)
     ).combine_chunks()
     if part.source == OUTPUT:
         outputs = logged_outputs(work.answers, records)
@@ -129,17 +130,28 @@ def _bucket_of(keys: pa.ChunkedArray | pa.Array, buckets: int) -> npt.NDArray[np
 
 def _times(part: Range, records: pa.Table, bucket: int) -> pa.RecordBatch:
     """Take the times of a range's records, and how often ids go down."""
-    found = headers(records["value"].combine_chunks())
+    ids, intended = _ids_and_intended(records)
     facts: dict[str, Json] = {
         "source": part.source,
         "partition": part.partition,
         "start": part.start,
-        "first": int(found.ids[0]),
-        "last": int(found.ids[-1]),
-        "inversions": int(np.count_nonzero(np.diff(found.ids) < 0)),
+        "first": int(ids[0]),
+        "last": int(ids[-1]),
+        "inversions": int(np.count_nonzero(np.diff(ids) < 0)),
     }
-    table = pa.table([records["timestamp"], pa.array(found.intended)], schema=TIMES)
-    return _moved(bucket, "times", facts, _pack(table, compression="lz4"))
+    appended = records["timestamp"].to_numpy()
+    new = (np.diff(appended, prepend=-1) != 0) | (np.diff(intended, prepend=-1) != 0)
+    first = np.flatnonzero(new)
+    times = np.diff(first, append=len(intended))
+    columns = (pa.array(column) for column in (appended[first], intended[first], times))
+    return _moved(bucket, "times", facts, _pack(pa.table(list(columns), schema=TIMES), "lz4"))
+
+
+def _ids_and_intended(records: pa.Table) -> tuple[Integers, Integers]:
+    if "value" in records.column_names:
+        found = headers(records["value"].combine_chunks())
+        return found.ids, found.intended
+    return records["id"].to_numpy(), records["intended"].to_numpy()
 
 
 def match_bucket(rows: pa.Table, work: Work) -> pa.Table:

@@ -12,11 +12,9 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
@@ -27,6 +25,7 @@ from streamgauge.measure.matching import Match
 from streamgauge.spec.contracts import AnswerContext, AnswersInTables, JobSpec, Query
 from streamgauge.spec.trial import Counts
 from streamgauge.validation import plan, tasks
+from streamgauge.validation.queue_records import QueueRecords
 from streamgauge.validation.records import Records
 
 _SLICE = 200_000
@@ -47,7 +46,7 @@ class Validation:
     lenient: int
     """Expected outputs with several right answers: records came later than the query allows."""
     times: pa.Table
-    """appended and intended of every input record, in log order by stream and partition."""
+    """`tasks.TIMES`: of every input record, in log order by stream and partition."""
     inversions: int
     """How often an input record lies before one that was sent earlier."""
     seconds: float
@@ -55,12 +54,7 @@ class Validation:
     @property
     def inputs(self) -> int:
         """Records in all input topics."""
-        return len(self.times)
-
-    @cached_property
-    def lateness_ms(self) -> npt.NDArray[np.int64]:
-        """Append time − intended time of every input record."""
-        return np.asarray(pc.subtract(self.times["appended"], self.times["intended"]).to_numpy())
+        return int(pc.sum(self.times["records"]).as_py() or 0)
 
 
 def validate(
@@ -96,10 +90,17 @@ def validate(
         sources[tasks.OUTPUT] = output
     extents = {name: records.extent() for name, records in sources.items()}
     done = _table_outputs(query, tables) if answers else None
-    count = sum(high for extent in extents.values() for _, high in extent)
+    sizes = {name: _range_size(records) for name, records in sources.items()}
+    count = sum(
+        high * plan.RANGE // sizes[name] for name, extent in extents.items() for _, high in extent
+    )
     work = tasks.Work(
         sources=sources,
-        ranges=tuple(plan.ranges(extents, query.answers.aligned)),
+        ranges=tuple(
+            part
+            for name, extent in extents.items()
+            for part in plan.ranges({name: extent}, query.answers.aligned, sizes[name])
+        ),
         answers=query.answers,
         context=AnswerContext(
             parameters=job.parameters,
@@ -123,6 +124,10 @@ def validate(
         inversions=inversions,
         seconds=clock() - began_s,
     )
+
+
+def _range_size(records: Records) -> int:
+    return plan.GENERATED_RANGE if isinstance(records, QueueRecords) else plan.RANGE
 
 
 def _horizon_ms(inputs: Iterable[Records], watermark_delay_ms: int) -> int:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
+from streamgauge.engines.spark import queues
 from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.engines.spark.progress import ProgressReporter
 from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
@@ -50,8 +51,9 @@ def start(
 ) -> StreamingQuery:
     """Start the job's query between its topics."""
     query: SparkQuery = registry.implementation(job.workload, "spark").QUERIES[job.query]
+    source = _queue if endpoints.flight else _source
     streams = {
-        name: _source(spark, job, endpoints, topic) for name, topic in endpoints.inputs.items()
+        name: source(spark, job, endpoints, place) for name, place in endpoints.inputs.items()
     }
     result = query.build(streams, QueryContext(spark, job, endpoints.postgres))
     sink = _batch_sink(result) if isinstance(result, BatchWriter) else _sink(result, job, endpoints)
@@ -61,6 +63,10 @@ def start(
         .option("checkpointLocation", str(checkpoint))
         .start()
     )
+
+
+def _queue(spark: SparkSession, job: JobSpec, endpoints: Endpoints, queue: str) -> DataFrame:
+    return queues.read_stream(spark, endpoints, queue, placed(job.settings, "source."))
 
 
 def _source(spark: SparkSession, job: JobSpec, endpoints: Endpoints, topic: str) -> DataFrame:
@@ -75,6 +81,8 @@ def _source(spark: SparkSession, job: JobSpec, endpoints: Endpoints, topic: str)
 
 
 def _sink(result: DataFrame, job: JobSpec, endpoints: Endpoints) -> DataStreamWriter:
+    if endpoints.flight:
+        return queues.write_stream(result, endpoints)
     assert endpoints.output is not None, "a query that writes to a topic gets one"
     return (
         result.writeStream.format("kafka")
@@ -88,7 +96,7 @@ def _batch_sink(result: BatchWriter) -> DataStreamWriter:
 
 
 def _kafka(endpoints: Endpoints) -> dict[str, str]:
-    return {f"kafka.{key}": value for key, value in java_settings(endpoints.kafka).items()}
+    return {f"kafka.{key}": value for key, value in java_settings(endpoints.broker).items()}
 
 
 def _trigger(job: JobSpec, query: SparkQuery) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Settings of a Spark job: from the user's options to what is in force, all of it reported.
 
-A setting's name tells where it goes: `spark.…` to the session, `source.…` to each Kafka source,
-`sink.…` to the Kafka sink. The rest describes: `mode`, `profile` and `trigger`.
+A setting's name tells where it goes: `spark.…` to the session, `source.…` to each source, `sink.…`
+to the Kafka sink. The rest describes: `mode`, `profile` and `trigger`.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def resolve(
         settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus)}
     if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
         settings |= _ASYNC_PROGRESS
+    if job.transport == "flight":
+        settings = {key: value for key, value in settings.items() if key.startswith("spark.")}
     settings |= _conf(job.options)
     shuffle = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     settings.setdefault("spark.master", f"local[{slots(mode, query, size, shuffle)}]")

@@ -6,6 +6,7 @@ milliseconds: the event time is the intended time less the delay. A sentinel's i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -121,8 +122,18 @@ def render(stream: Ads) -> list[bytes]:
     return rendered
 
 
+def columns(stream: Ads) -> pa.Table:
+    """Return the records' payloads as columns; every number of ours fits into 32 bits."""
+    return pa.table({f.name: getattr(stream, f.name).astype(np.int32) for f in fields(stream)})
+
+
+SENTINELS: Mapping[str, Mapping[str, int]] = {
+    "purchases": {"delay_ms": -SENTINEL_AHEAD_MS, "user": 0, "pack": 2, "price": 0},
+    "ads": {"delay_ms": -SENTINEL_AHEAD_MS, "user": 0, "pack": 1},
+}
+"""What sentinels say; no sentinel joins another."""
+
+
 def sentinel(stream: str) -> bytes:
-    """Write the payload of a stream's sentinels; no sentinel joins another."""
-    if stream == "ads":
-        return b"%d;0;1" % -SENTINEL_AHEAD_MS
-    return b"%d;0;2;0" % -SENTINEL_AHEAD_MS
+    """Write the payload of a stream's sentinels."""
+    return ";".join(map(str, SENTINELS[stream].values())).encode()

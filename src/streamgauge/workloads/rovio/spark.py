@@ -1,6 +1,7 @@
 """Both queries on Spark, and how each may be run.
 
-A record's value is `id;intended;delay;user_id;gem_pack_id`, of a purchase also `;price`.
+A record's value is `id;intended;delay;user_id;gem_pack_id`, of a purchase also `;price`. From the
+driver's own queues the same comes as columns, with the time at which the source handed it over.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pyspark.sql import functions as F
 from streamgauge.engines.spark.query import QueryContext, SparkQuery, Streams
 from streamgauge.workloads.rovio.parameters import Parameters
 
-ID, INTENDED, DELAY, USER, PACK, PRICE = range(6)
-"""Position of a field in the value split at semicolons."""
+FIELDS = ("id", "intended", "delay_ms", "user", "pack", "price")
+"""Of the value, split at semicolons; and names of the columns."""
 
 SLICED_FROM = 4
 """Windows that overlap so often are put together from slices."""
@@ -27,7 +28,7 @@ _INGESTED = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 def aggregation(streams: Streams, context: QueryContext) -> DataFrame:
     """Sum up what each gem pack brought in each window."""
     parameters = _parameters(context)
-    purchases = _events(streams["purchases"], context, pack=PACK, price=PRICE)
+    purchases = _events(streams["purchases"], context, pack="pack", price="price")
     sums = _windowed_sums(purchases, parameters)
     fields = (F.unix_millis("window.start"), F.col("pack"), F.col("price"), F.col("ingested"))
     return sums.select(_line(*fields))
@@ -52,9 +53,9 @@ def join(streams: Streams, context: QueryContext) -> DataFrame:
     """Pair purchases with ads of the same user and gem pack in the same window."""
     parameters = _parameters(context)
     purchases = _events(
-        streams["purchases"], context, purchase=ID, user=USER, pack=PACK, price=PRICE
+        streams["purchases"], context, purchase="id", user="user", pack="pack", price="price"
     )
-    ads = _events(streams["ads"], context, ad=ID, user=USER, pack=PACK)
+    ads = _events(streams["ads"], context, ad="id", user="user", pack="pack")
     how = _tumbling_pairs if parameters.size_ms == parameters.slide_ms else _sliding_pairs
     pairs = how(purchases.alias("p"), ads.alias("a"), parameters)
     fields = ("purchase", "ad", "p.user", "p.pack", "price")
@@ -90,15 +91,27 @@ def _sliding_pairs(purchases: DataFrame, ads: DataFrame, parameters: Parameters)
     return with_bounds.where(F.col("first") <= F.col("last")).select("*", starts.alias("start"))
 
 
-def _events(stream: DataFrame, context: QueryContext, **columns: int) -> DataFrame:
-    """Read the time of each record and some of its fields; stamp its ingestion first."""
-    fields = F.split(F.col("value").cast("string"), ";", PRICE + 2)
-    time = F.timestamp_millis(fields[INTENDED].cast("long") - fields[DELAY].cast("long"))
-    read = [fields[place].cast("long").alias(name) for name, place in columns.items()]
+def _events(stream: DataFrame, context: QueryContext, **columns: str) -> DataFrame:
+    """Read the time of each record and some of its fields; its ingestion was stamped before."""
+    ingested, field = _written(stream) if "value" in stream.columns else _columns(stream)
+    time = F.timestamp_millis(field["intended"] - field["delay_ms"])
+    read = [field[of].alias(name) for name, of in columns.items()]
     delay_ms = _parameters(context).allowed_delay_ms + context.job.watermark_delay_ms
-    return stream.select(
-        F.expr(_INGESTED).alias("ingested"), time.alias("time"), *read
-    ).withWatermark("time", _ms(delay_ms))
+    return stream.select(ingested.alias("ingested"), time.alias("time"), *read).withWatermark(
+        "time", _ms(delay_ms)
+    )
+
+
+def _written(stream: DataFrame) -> tuple[Column, dict[str, Column]]:
+    """Split the value, and stamp the ingestion."""
+    parts = F.split(stream["value"].cast("string"), ";", len(FIELDS) + 1)
+    return F.expr(_INGESTED), {name: parts[i].cast("long") for i, name in enumerate(FIELDS)}
+
+
+def _columns(stream: DataFrame) -> tuple[Column, dict[str, Column]]:
+    """Take what is there; the source has stamped the ingestion."""
+    found = {name: stream[name].cast("long") for name in FIELDS if name in stream.columns}
+    return stream["ingested"], found
 
 
 def _line(*fields: Column) -> Column:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from streamgauge.spec.contracts import Json, Payloads, Query
+from streamgauge.spec.contracts import Columns, Json, Payloads, Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.workloads.rovio import answers, data
 from streamgauge.workloads.rovio.parameters import Parameters
@@ -64,10 +64,18 @@ class Rovio:
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render purchases or ads."""
-        parameters = Parameters.model_validate(spec.parameters)
-        size = min(count, parameters.ring)
-        if stream == "ads":
-            drawn = data.ads(parameters, spec.seed, size)
-        else:
-            drawn = data.purchases(parameters, spec.seed, size, spec.rate)
+        drawn = _draw(spec, stream, count)
         return Payloads(data.render(drawn), sentinel=data.sentinel(stream))
+
+    def columns(self, spec: TrialSpec, stream: str, count: int) -> Columns:
+        """Draw purchases or ads as columns."""
+        drawn = _draw(spec, stream, count)
+        return Columns(data.columns(drawn), data.SENTINELS[stream])
+
+
+def _draw(spec: TrialSpec, stream: str, count: int) -> data.Ads:
+    parameters = Parameters.model_validate(spec.parameters)
+    size = min(count, parameters.ring)
+    if stream == "ads":
+        return data.ads(parameters, spec.seed, size)
+    return data.purchases(parameters, spec.seed, size, spec.rate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
-from streamgauge.measure.messages import Integers
 from streamgauge.spec.contracts import AnswerContext
 from streamgauge.workloads.rovio.answers.events import (
     Booleans,
-    Events,
     events,
     joined,
     numbers,
@@ -26,6 +25,7 @@ from streamgauge.workloads.rovio.parameters import Parameters
 
 _OUTPUT = r"^(?P<key>\d{1,18},\d{1,18}),-?\d{1,18}(?:,(?P<ingested>\d{1,18}))?$"
 _TIMES = ("event", "intended", "appended", "window_end")
+_CONTRIBUTION = ("pack", "price", "event", "intended", "appended")
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,19 @@ class Sums:
         """Return `sum,event` of what came in time by window and pack, and each late record."""
         parameters = Parameters.model_validate(context.parameters)
         found = events(records, parameters)
-        rows, start = windows(found.event, found.event, parameters.size_ms, parameters.slide_ms)
-        table = _contributions(found, rows).append_column("start", pa.array(start))
-        table = table.append_column("window_end", pa.array(start + parameters.size_ms))
-        late = pa.array(found.late[rows])
-        in_time = table.filter(pc.invert(late)).group_by(["start", "pack"])
-        in_time = in_time.aggregate([("price", "sum"), *((name, "max") for name in _TIMES)])
-        in_time = in_time.rename_columns(["start", "pack", "price", *_TIMES])
+        table = pa.table({name: getattr(found, name) for name in _CONTRIBUTION})
+        # All events of a slice lie in the same windows, so that it can be summed up before.
+        slice_ms = math.gcd(parameters.size_ms, parameters.slide_ms)
+        table = table.append_column("at", pa.array(found.event - found.event % slice_ms))
+        late = pa.array(found.late)
+        in_slices = _sums(table.filter(pc.invert(late)), "at")
+        in_time = _sums(_in_windows(in_slices, parameters), "start")
+        too_late = _in_windows(table.filter(late), parameters)
         return pa.concat_tables(
-            [_partial_rows(in_time, late=False), _partial_rows(table.filter(late), late=True)]
+            [
+                _partial_rows(in_time, parameters.size_ms, late=False),
+                _partial_rows(too_late, parameters.size_ms, late=True),
+            ]
         )
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
@@ -111,12 +115,23 @@ def last_number(values: pa.ChunkedArray, pattern: str) -> pa.Array:
     return pc.cast(said, pa.int64())
 
 
-def _contributions(found: Events, rows: Integers) -> pa.Table:
-    names = ("pack", "price", "event", "intended", "appended")
-    return pa.table({name: getattr(found, name)[rows] for name in names})
+def _in_windows(table: pa.Table, parameters: Parameters) -> pa.Table:
+    """Repeat each row for every window in which its slice lies."""
+    at = table["at"].to_numpy()
+    rows, start = windows(at, at, parameters.size_ms, parameters.slide_ms)
+    return table.drop_columns(["at"]).take(pa.array(rows)).append_column("start", pa.array(start))
 
 
-def _partial_rows(table: pa.Table, *, late: bool) -> pa.Table:
+def _sums(table: pa.Table, by: str) -> pa.Table:
+    """Sum up the prices by pack and a time, and keep the latest of their times."""
+    latest = _CONTRIBUTION[2:]
+    summed = table.group_by([by, "pack"]).aggregate(
+        [("price", "sum"), *((name, "max") for name in latest)]
+    )
+    return summed.rename_columns([by, "pack", "price", *latest])
+
+
+def _partial_rows(table: pa.Table, size_ms: int, *, late: bool) -> pa.Table:
     value = joined(table["price"].combine_chunks(), table["event"].combine_chunks())
     return pa.table(
         {
@@ -124,7 +139,7 @@ def _partial_rows(table: pa.Table, *, late: bool) -> pa.Table:
             "value": pc.cast(value, pa.binary()),
             "intended": table["intended"],
             "appended": table["appended"],
-            "window_end": table["window_end"],
+            "window_end": pc.add(table["start"], size_ms),
             "optional": np.full(len(table), late),
         },
         schema=EXPECTED,

@@ -48,41 +48,72 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     Raises:
         TrialInvalid: The topic holds something that we did not send.
     """
+    found = _written(records) if "value" in records.column_names else _columns(records)
+    appended = np.asarray(records["timestamp"].to_numpy(), dtype=np.int64)
+    event = found.intended - found.delay
+    late = found.reached - event > parameters.allowed_delay_ms
+    late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
+    ours = found.delay >= 0
+    columns = {name: getattr(found, name)[ours] for name in ("id", "user", "pack", "price")}
+    return Events(
+        **columns,
+        event=event[ours],
+        intended=found.intended[ours],
+        appended=appended[ours],
+        late=late[ours],
+    )
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of records, whichever way they came."""
+
+    id: Integers
+    intended: Integers
+    delay: Integers
+    user: Integers
+    pack: Integers
+    price: Integers
+    reached: Integers
+    """How far each record's partition of its stream had come with it."""
+
+
+def _written(records: pa.Table) -> _Fields:
     values = records["value"].combine_chunks()
     found = pc.extract_regex(values, pattern=_RECORD)
     if found.null_count:
         refuse(values, pc.is_null(found), "it is neither a purchase nor an ad")
     price = pc.struct_field(found, "price")
     is_ad = pc.equal(price, b"")
-    price = pc.if_else(is_ad, b"0", price)
     id_, intended, delay, user, pack = (
         integers(pc.struct_field(found, name), values, name)
         for name in ("id", "intended", "delay", "user", "pack")
     )
-    appended = np.asarray(records["timestamp"].to_numpy(), dtype=np.int64)
-    event = intended - delay
-    late = _reached(records, is_ad, intended) - event > parameters.allowed_delay_ms
-    late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
-    ours = delay >= 0
-    return Events(
-        id=id_[ours],
-        user=user[ours],
-        pack=pack[ours],
-        price=integers(price, values, "price")[ours],
-        event=event[ours],
-        intended=intended[ours],
-        appended=appended[ours],
-        late=late[ours],
+    cents = integers(pc.if_else(is_ad, b"0", price), values, "price")
+    return _Fields(
+        id_, intended, delay, user, pack, cents, _reached(records, np.asarray(is_ad), intended)
     )
 
 
-def _reached(records: pa.Table, is_ad: pa.Array, intended: Integers) -> Integers:
+def _columns(records: pa.Table) -> _Fields:
+    """Take the columns of a range of one partition of one queue."""
+    is_ad = "price" not in records.column_names
+    id_, intended, delay, user, pack = (
+        np.asarray(records[name].to_numpy(), dtype=np.int64)
+        for name in ("id", "intended", "delay_ms", "user", "pack")
+    )
+    price = np.zeros(len(id_)) if is_ad else records["price"].to_numpy()
+    reached = np.maximum.accumulate(intended)
+    return _Fields(id_, intended, delay, user, pack, price.astype(np.int64), reached)
+
+
+def _reached(records: pa.Table, is_ad: Booleans, intended: Integers) -> Integers:
     """Tell how far each record's partition of its stream had come with it.
 
     The records of one sender come in the order of their intended times, those of several do not.
     """
     partition = np.asarray(records["partition"].to_numpy(), dtype=np.int64)
-    group = 2 * partition + np.asarray(is_ad)
+    group = 2 * partition + is_ad
     order = np.lexsort((records["offset"].to_numpy(), group))
     place = group * (intended.max(initial=0) + 1)  # sets the times of groups apart
     reached = np.empty_like(intended)

@@ -1,0 +1,40 @@
+"""What a trial's queues have held: enough to generate every record once more."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from streamgauge.load.queue import Filling, Ticks
+from streamgauge.spec.trial import Model
+
+FILE = "queues.json"
+
+
+class QueueLog(Model):
+    """The content of queues.json; with the trial's spec it tells all."""
+
+    filling: Filling
+    queues: dict[str, str]
+    """Name of the queue of each stream."""
+    handed: dict[str, list[int]]
+    """How far each partition of each queue was handed out."""
+    at_ms: list[int]
+    load: list[int]
+    """Records of the load that were there at each of these times, of each stream."""
+
+    @cached_property
+    def ticks(self) -> Ticks:
+        """When which part of the load became available."""
+        return Ticks(np.array(self.at_ms, dtype=np.int64), np.array(self.load, dtype=np.int64))
+
+    def write(self, folder: Path) -> None:
+        """Write it beside the other files of the trial."""
+        (folder / FILE).write_text(self.model_dump_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> QueueLog:
+        """Read it back."""
+        return cls.model_validate_json((folder / FILE).read_bytes())

@@ -1,0 +1,72 @@
+"""The records of the driver's queues, generated once more for exactly what was handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.errors import TrialInvalid
+from streamgauge.load.queue import Integers, Queue, queue_of
+from streamgauge.load.queue_log import FILE, QueueLog
+from streamgauge.spec.trial import TrialSpec
+
+
+@dataclass(frozen=True)
+class QueueRecords:
+    """One stream of a trial: its spec and its folder tell all."""
+
+    spec: TrialSpec
+    stream: str
+    queue: str
+    folder: Path
+
+    def extent(self) -> list[tuple[int, int]]:
+        """Return the first and the next offset of each partition."""
+        return [(0, end) for end in _log(self.folder).handed[self.queue]]
+
+    def newest_ms(self) -> int | None:
+        """Return when the newest record became available, None without records."""
+        log = _log(self.folder)
+        filling = log.filling
+        times = (filling.first_ms, filling.last_ms, filling.sentinel_ms, *log.at_ms[-1:])
+        return max((at_ms for at_ms in times if at_ms is not None), default=None)
+
+    def read(self, partition: int, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Yield the records with offsets from `start` up to `stop`, all of them, in order."""
+        log, queue = _log(self.folder), queue_of(self.spec, self.stream)
+        at = start
+        for batch in queue.batches(partition, start, stop, log.filling):
+            offsets = np.arange(at, at + len(batch))
+            places = {
+                "partition": pa.array(np.full(len(batch), partition, dtype=np.int32)),
+                "offset": pa.array(offsets),
+                "timestamp": pa.array(_available_ms(queue, partition, offsets, log)),
+            }
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield pa.RecordBatch.from_pydict({**places, **columns})
+            at += len(batch)
+
+
+def _available_ms(queue: Queue, partition: int, offsets: Integers, log: QueueLog) -> Integers:
+    """Tell when the records of a batch were there to be pulled."""
+    put_ms = queue.put_ms(partition, int(offsets[0]), log.filling)
+    if put_ms is not None:
+        return np.full(len(offsets), put_ms)
+    return log.ticks.available_ms(queue.load_index(partition, offsets))
+
+
+@lru_cache(maxsize=2)
+def _read_log(folder: Path, written_ns: int) -> QueueLog:  # noqa: ARG001 - tells files apart
+    return QueueLog.read(folder)
+
+
+def _log(folder: Path) -> QueueLog:
+    try:
+        return _read_log(folder, (folder / FILE).stat().st_mtime_ns)
+    except (OSError, ValueError) as error:
+        raise TrialInvalid(f"what the queues of {folder} held cannot be read: {error}") from error
