@@ -1,11 +1,13 @@
 """Real services, started once for all tests that do not spoil them."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from streamgauge.machine import LOCK_NAME
 from streamgauge.services import NAMES, embedded
 from streamgauge.services.service import RunningService, all_up
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
@@ -15,11 +17,8 @@ settings.register_profile("unhurried", deadline=None, derandomize=True)
 settings.load_profile("unhurried")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let workers share the tests by file; those that hold the measurement lock go to one."""
-    for item in items:
-        exclusive = item.get_closest_marker("exclusive") is not None
-        item.add_marker(pytest.mark.xdist_group("exclusive" if exclusive else str(item.path)))
+# What holds the machine's measurement lock may run in both workers: nothing is measured here.
+os.environ[LOCK_NAME] = f"streamgauge-test-{os.getpid()}"
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 """The live page in a real browser, from before the run to its report."""
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect
 
 from streamgauge.results.folder import RunFolder
 from tests.live_runs import finish, make_run, make_spec, trial, write
@@ -18,18 +16,6 @@ pytestmark = [pytest.mark.integration, pytest.mark.browser]
 SPEC = make_spec()
 PATIENCE_MS = 20_000
 REPORT = "<!doctype html><title>report</title><h1>The report</h1>"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None and "CI" not in os.environ:
-        pytest.skip("no Chromium was found: apt-get install chromium")
-    assert path is not None, "no Chromium was found"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class View:
@@ -58,8 +44,8 @@ class View:
 
 
 @pytest.fixture
-def view(chromium: Browser) -> Iterator[View]:
-    with chromium.new_page() as page:
+def view(browser: Browser) -> Iterator[View]:
+    with browser.new_page() as page:
         yield View(page)
 
 

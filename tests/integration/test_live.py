@@ -18,7 +18,7 @@ from streamgauge.results.folder import RunFolder
 from tests.live_runs import finish, make_run, make_spec, trial, write
 from tests.live_server import LIMIT_S, Watching, watching
 
-pytestmark = [pytest.mark.integration, pytest.mark.exclusive]
+pytestmark = [pytest.mark.integration]
 
 SPEC = make_spec()
 

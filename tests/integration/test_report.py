@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.test_run import COMMAND, SHORT
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
 def test_a_run_leaves_its_report(tmp_path: Path) -> None:

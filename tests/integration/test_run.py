@@ -24,7 +24,7 @@ from streamgauge.spec.run import RunSpec
 from streamgauge.trial.watch import Clock
 from tests.integration.trials import PATIENT, make_spec, ours
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 COMMAND = [sys.executable, "-m", "streamgauge"]
 SHORT = ["--quick", "--warmup", "1s", "--duration", "2s", "--rate", "500/s"]
@@ -142,10 +142,10 @@ def environment(services: dict[str, RunningService[Any]], tmp_path: Path) -> dic
     }
 
 
-def events(runs: Path) -> Iterator[dict[str, Any]]:
+def events(runs: Path, command: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any]]:
     """Follow what the only run in a folder tells, from its beginning."""
     seen = 0
-    while True:
+    while command.poll() is None:
         files = list(runs.glob("*/live.jsonl"))
         lines = files[0].read_text().splitlines() if files else []
         for line in lines[seen:]:
@@ -175,7 +175,7 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     runs = tmp_path / "runs"
     arguments = ["run", "espbench/q3", "-e", "reference", "--repeats", str(trials), *SHORT]
     command = subprocess.Popen([*COMMAND, *arguments], env=environment, stderr=subprocess.PIPE)
-    reached = (e for e in events(runs) if e["trial"] == trials and e.get("phase") == phase)
+    reached = (e for e in events(runs, command) if e["trial"] == trials and e.get("phase") == phase)
     next(reached)
     command.send_signal(signal.SIGINT)
     _, stderr = command.communicate()
@@ -204,7 +204,7 @@ def test_ctrl_c_stops_the_embedded_services_too(
     del environment["STREAMGAUGE_KAFKA"], environment["STREAMGAUGE_POSTGRES"]
     arguments = ["run", "espbench/q4", "-e", "reference", *SHORT]
     command = subprocess.Popen([*COMMAND, *arguments], env=environment)
-    next(event for event in events(runs) if event.get("phase") == "measure")
+    next(event for event in events(runs, command) if event.get("phase") == "measure")
     children = psutil.Process(command.pid).children(recursive=True)
     assert len(children) >= 4
     command.send_signal(signal.SIGINT)
@@ -219,7 +219,7 @@ def test_a_killed_run_leaves_no_process_and_reads_as_interrupted(
     del environment["STREAMGAUGE_KAFKA"]  # its own services must die with it
     arguments = ["run", "espbench/q3", "-e", "reference", *SHORT]
     command = subprocess.Popen([*COMMAND, *arguments], env=environment)
-    next(event for event in events(runs) if event.get("phase") == "measure")
+    next(event for event in events(runs, command) if event.get("phase") == "measure")
     children = psutil.Process(command.pid).children(recursive=True)
     assert len(children) >= 3
     command.kill()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.test_run import COMMAND, environment
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.exclusive]
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
 __all__ = ["environment"]
 
 

@@ -171,7 +171,7 @@ class Trial:
                 sender = stack.enter_context(self._start_senders())
             if self.spec.preload:
                 self._preload(sender)
-            if self.endpoints.flight is not None:
+            elif self.endpoints.flight is not None:
                 sender.ready(SENDER_LIMIT_S)  # the engine asks at once what is in the queues
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
