@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamgauge.services.service import RunningService
-from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
@@ -20,10 +20,12 @@ ENGINES = ("reference", "spark")
 QUERIES = ("q1", "q2", "q3", "q4", "q5", "identity")
 CASES = [
     *(("reference", query, 1) for query in QUERIES),
-    *(("spark", query, 2) for query in QUERIES),
+    *(("spark", query, 2) for query in QUERIES if query != "q4"),  # q4: with its checkpoints, below
     ("spark", "q1", 1),  # windows close otherwise than with several partitions
     ("spark", "q2", 1),
 ]
+# Right or wrong does not depend on how well Java compiles, and that takes most of a short trial.
+HASTY = {"spark": {"conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
 ROVIO_CASES = [
     (engine, query, partitions)
     for engine, partitions in (("reference", 1), ("spark", 2))
@@ -45,7 +47,7 @@ def bench(
 def test_every_answer_is_right(
     bench: Bench, tmp_path: Path, engine: str, query: str, partitions: int
 ) -> None:
-    spec = make_spec(query, engine=engine, rate=2000.0, partitions=partitions)
+    spec = _spec(query, engine, rate=2000.0, partitions=partitions)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.valid.holds is True, result.valid.reason
@@ -71,8 +73,6 @@ def test_every_window_is_right(
     [
         ("reference", "aggregation", "1s,1s"),
         ("reference", "join", "2s,250ms"),
-        ("spark", "aggregation", "2s,250ms"),
-        ("spark", "join", "1s,1s"),
     ],
 )
 def test_delayed_records_are_in_their_windows(
@@ -88,7 +88,9 @@ def test_delayed_records_are_in_their_windows(
 
 def _run_rovio(bench: Bench, tmp_path: Path, query: str, **changes: Any) -> TrialResult:
     parameters = {**SHORT_WINDOWS, **changes.pop("parameters", {})}
-    spec = make_spec(query, workload_name="rovio", rate=1000.0, parameters=parameters, **changes)
+    engine = changes.pop("engine")
+    fields = {"workload_name": "rovio", "rate": 1000.0, "parameters": parameters}
+    spec = _spec(query, engine, **fields, **changes)
     return run_trial(spec, bench, tmp_path / "001", lambda _: None)
 
 
@@ -102,13 +104,13 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path, engine: s
 
 
 @pytest.mark.parametrize(
-    ("engine", "query"), [("reference", "q3"), ("noop", "q3"), ("spark", "q1"), ("spark", "q3")]
+    ("engine", "query"), [("reference", "q3"), ("noop", "q3"), ("spark", "q1")]
 )
 def test_a_probe_tells_how_fast_a_backlog_is_worked_off(
     bench: Bench, tmp_path: Path, engine: str, query: str
 ) -> None:
     times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
-    spec = make_spec(query, engine=engine, preload=True, **times)
+    spec = _spec(query, engine, preload=True, **times)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.metrics["rate.catch_up"] > 500
@@ -118,8 +120,9 @@ def test_a_probe_tells_how_fast_a_backlog_is_worked_off(
 
 
 def test_the_gaps_of_checkpoints_are_marked(bench: Bench, tmp_path: Path) -> None:
-    spec = make_spec("q4", engine="spark", rate=500.0, duration_s=12.0)
+    spec = _spec("q4", "spark", rate=1000.0, partitions=2, duration_s=12.0)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.correct.holds is True, result.correct.reason
     assert result.measured_ms is not None
     begin, end = result.measured_ms
     assert result.checkpoints_ms
@@ -143,7 +146,11 @@ def _run_and_kill(bench: Bench, tmp_path: Path, engine: str) -> TrialResult:
             for process in ours(f"-m streamgauge.engines.{engine}"):
                 process.send_signal(signal.SIGKILL)
 
-    return run_trial(make_spec("q3", engine=engine), bench, tmp_path / "001", kill)
+    return run_trial(_spec("q3", engine), bench, tmp_path / "001", kill)
+
+
+def _spec(query: str, engine: str, **changes: Any) -> TrialSpec:
+    return make_spec(query, engine=engine, engine_options=HASTY.get(engine, {}), **changes)
 
 
 def test_reading_and_dropping_is_no_answer(bench: Bench, tmp_path: Path) -> None:

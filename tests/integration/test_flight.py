@@ -22,6 +22,7 @@ from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
 from streamgauge.validation.session import Session
+from tests.conformance.test_trials import HASTY
 from tests.integration.trials import PATIENT, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -49,7 +50,8 @@ def run(bench: Bench, folder: Path, query: str = "aggregation", **changes: Any) 
 @pytest.mark.parametrize("query", ["aggregation", "join"])
 @pytest.mark.parametrize("engine", ["reference", "spark"])
 def test_every_answer_is_right(bench: Bench, tmp_path: Path, engine: str, query: str) -> None:
-    result = run(bench, tmp_path, query, engine=engine)
+    options = HASTY.get(engine, {})
+    result = run(bench, tmp_path, query, engine=engine, engine_options=options)
     assert result.status == "done", result.cause
     assert result.valid.holds is True, result.valid.reason
     assert result.correct.holds is True, result.correct.reason

@@ -46,6 +46,8 @@ def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
     return RunSpec(**{**fields, **changes})
 
 
+RESUMED = ("prepare", "measure", "validate")
+"""Phases after whose interruption the run is gone on with; the others leave no more behind."""
 ROLES = {
     "broker": "kafka.Kafka",
     "database": "bin/postgres",
@@ -187,6 +189,8 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     assert len(before) == trials - 1
     assert not ours("streamgauge.load")
     assert not ours("streamgauge.engines")
+    if phase not in RESUMED:
+        return
     resumed = subprocess.run(
         [*COMMAND, "run", "--resume", "@0", "--json"], env=environment, capture_output=True
     )

@@ -104,7 +104,7 @@ def test_a_reader_that_goes_away_is_no_error():
 def test_json_is_one_object_on_stdout(capsys):
     assert execute(["list", "transports", "presets", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [item["name"] for item in listed["transports"]] == ["kafka"]
+    assert [item["name"] for item in listed["transports"]] == ["flight", "kafka"]
 
 
 def test_env_twin_of_json(monkeypatch, capsys):
