@@ -53,6 +53,23 @@ def phases(batches: list[Batch], frame: Frame) -> dict[str, Json]:
     return made | {name: np.round(totals[name] / count, 1).tolist() for name in order}
 
 
+def collections(file: Path, frame: Frame) -> dict[str, Json]:
+    """Return how long the engine collected garbage, in milliseconds of each second."""
+    at_s, total_ms = [], []
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if '"gc_ms"' in line and line.endswith("\n"):
+                report = json.loads(line)
+                at_s.append(report["at"] - frame.origin_ms / 1000)
+                total_ms.append(report["gc_ms"])
+    if not at_s:
+        return {}
+    seconds = np.arange(frame.start_s, frame.end_s, frame.bin_s)
+    reached = np.interp([*seconds, seconds[-1] + frame.bin_s], at_s, total_ms)
+    each = np.round(np.diff(reached) / frame.bin_s, 1)
+    return {"t": seconds.tolist(), "gc": each.tolist()}
+
+
 def describe(batches: list[Batch]) -> str:
     """Tell how many batches there were and how long they took."""
     took_ms = median(batch.whole_ms for batch in batches)

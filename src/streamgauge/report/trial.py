@@ -151,6 +151,8 @@ class _Reader:
 
     def _read_batches(self) -> None:
         file = self.folder / "progress.jsonl"
+        if file.exists() and (collections := batches.collections(file, self.frame)):
+            self.view.charts["gc"] = collections
         found = batches.read_batches(file, self.frame) if file.exists() else []
         if not found:
             return

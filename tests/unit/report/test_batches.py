@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from streamgauge.report.batches import describe, phases, read_batches
+from streamgauge.report.batches import collections, describe, phases, read_batches
 from streamgauge.report.frame import Frame
 
 FRAME = Frame(origin_ms=1_794_848_000_000, start_s=-5, measured_s=20, end_s=24, bin_s=1)
@@ -29,3 +29,17 @@ def test_batches_are_read_and_everything_else_is_left_out(tmp_path: Path) -> Non
     assert [batch.at_s for batch in found] == [0.25, 0.75]
     assert phases(found, FRAME) == {"t": [0], "addBatch": [70.0], "walCommit": [20.0]}
     assert describe(found) == "2 batches, the median took 98 ms"
+
+
+def test_collections_are_told_by_second(tmp_path: Path) -> None:
+    file = tmp_path / "progress.jsonl"
+    origin_s = FRAME.origin_ms / 1000
+    totals = {-5.0: 100, 0.0: 100, 1.0: 150, 2.0: 150, 30.0: 150}
+    lines = [json.dumps({"at": origin_s + at_s, "gc_ms": ms}) for at_s, ms in totals.items()]
+    file.write_text("\n".join([*lines, '{"at": 1, "gc_ms"']))
+    found = collections(file, FRAME)
+    told = dict(zip(found["t"], found["gc"], strict=True))  # type: ignore[arg-type]
+    assert {at: ms for at, ms in told.items() if ms} == {0: 50.0}
+    assert (min(told), max(told)) == (-5, 23)
+    file.write_text(json.dumps({"at": 1.0, "idle": True}))
+    assert collections(file, FRAME) == {}

@@ -23,7 +23,7 @@ from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.spark import queues
 from streamgauge.engines.spark.kafka_client import java_settings
-from streamgauge.engines.spark.progress import ProgressReporter
+from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.spec.contracts import Endpoints, JobSpec
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
     path = Path(argv[1])
     job, endpoints, progress = jobs.read(path)
     with _session(job) as spark, jobs.ProgressWriter(progress) as writer:
-        reporter = ProgressReporter(endpoints, writer)
+        reporter = ProgressReporter(endpoints, writer, collection_time(spark))
         reporter.listen(spark)
         query = start(spark, job, endpoints, checkpoint=path.parent / jobs.SCRATCH / "checkpoint")
         while query.isActive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.java_gateway import ensure_callback_server_started
@@ -28,10 +28,13 @@ class HasStatus(Protocol):
 class ProgressReporter:
     """Brings together what the listener hears and what the query's status says."""
 
-    def __init__(self, endpoints: Endpoints, writer: ProgressWriter) -> None:
+    def __init__(
+        self, endpoints: Endpoints, writer: ProgressWriter, gc_ms: Callable[[], int] | None = None
+    ) -> None:
         self._streams = {topic: stream for stream, topic in endpoints.inputs.items()}
         self._finished = {stream: [0] * endpoints.partitions for stream in endpoints.inputs}
         self._writer = writer
+        self._gc_ms = gc_ms
         self._lock = threading.Lock()
 
     def listen(self, spark: SparkSession) -> None:
@@ -56,8 +59,16 @@ class ProgressReporter:
         """Report whether anything is left to do."""
         status = query.status
         idle = not (status["isDataAvailable"] or status["isTriggerActive"])
+        more = {} if self._gc_ms is None else {"gc_ms": self._gc_ms()}
         with self._lock:
-            self._writer.report(self._finished, idle=idle)
+            self._writer.report(self._finished, idle=idle, **more)
+
+
+def collection_time(spark: SparkSession) -> Callable[[], int]:
+    """Return what tells how long Java has collected garbage since its start, in milliseconds."""
+    management = spark.sparkContext._jvm.java.lang.management  # type: ignore[union-attr]
+    collectors = list(management.ManagementFactory.getGarbageCollectorMXBeans())
+    return lambda: sum(int(collector.getCollectionTime()) for collector in collectors)
 
 
 class _Listener:

@@ -40,7 +40,7 @@ def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
     endpoints = Endpoints(KafkaEndpoint("127.0.0.1:1"), inputs, "t-out", 1, "group")
     batch = event({"t-1": {"0": 5}}, None)
     with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
-        reporter = ProgressReporter(endpoints, writer)
+        reporter = ProgressReporter(endpoints, writer, gc_ms=lambda: 40)
         reporter.report_status(Query(data=True, active=False))
         reporter.report_batch(batch)
         reporter.report_status(Query(data=False, active=True))
@@ -48,8 +48,8 @@ def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
     lines = [json.loads(x) for x in (tmp_path / "progress.jsonl").read_text().splitlines()]
     before, after = {"sensor1": [0], "sensor2": [0]}, {"sensor1": [5], "sensor2": [0]}
     assert lines == [
-        {"at": 8.5, "finished": before, "idle": False},
+        {"at": 8.5, "finished": before, "idle": False, "gc_ms": 40},
         {"at": 8.5, "finished": after, "idle": False, "event": batch},
-        {"at": 8.5, "finished": after, "idle": False},
-        {"at": 8.5, "finished": after, "idle": True},
+        {"at": 8.5, "finished": after, "idle": False, "gc_ms": 40},
+        {"at": 8.5, "finished": after, "idle": True, "gc_ms": 40},
     ]
