@@ -75,6 +75,8 @@ class Step:
 
     rate: float
     role: Role
+    schedule: str | None = None
+    """The load's shape; None for a constant rate."""
     longer: bool = False
     """Measure twice as long, since it could not be told the first time."""
 

@@ -21,14 +21,14 @@ from streamgauge.experiments.search import (
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
 from streamgauge.spec.contracts import Json, Stage
-from streamgauge.spec.run import RunSpec
+from streamgauge.spec.run import FLUCTUATE, RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_count, format_rate
 
 GUESS = 1000.0
 """Where the search begins when the probe could not tell anything."""
-SHARES = (0.9, 0.5)
-"""Of the rate that was found, for latency below the limit; at the limit the confirmations tell."""
+HIGH = 0.9
+"""Share of the rate that was found at which a load that fluctuates is high."""
 _WHY: Mapping[Role, str] = {
     "probe": "how fast does it catch up?",
     "bracket": "an end of the bracket",
@@ -36,7 +36,7 @@ _WHY: Mapping[Role, str] = {
     "bisect": "the middle of the bracket",
     "repeat": "the same once more",
     "confirm": "does it hold each time?",
-    "latency": "latency below the limit",
+    "latency": "latency at what was found",
 }
 LEAST_WARMUP_S, LEAST_DURATION_S = 60.0, 180.0
 
@@ -54,6 +54,10 @@ class Probe:
         return self.rate * self.duration_s
 
 
+PROBES: Mapping[str, Probe] = {"flight": Probe(rate=200_000.0)}
+"""Without a broker an engine is through with a million before anything can be told."""
+
+
 @dataclass
 class _Course:
     """What was done for one query."""
@@ -61,14 +65,14 @@ class _Course:
     search: Search
     probe: TrialResult | None = None
     searched: list[tuple[TrialResult, Role]] = field(default_factory=list)
-    below: list[TrialResult] = field(default_factory=list)
-    """The trials below the limit, for their latency."""
+    after: list[TrialResult] = field(default_factory=list)
+    """The trials that follow a search, for their latency."""
 
     def add(self, result: TrialResult) -> None:
         """Take in the next trial."""
         step = self.search.next()
         if step is None:
-            self.below.append(result)
+            self.after.append(result)
             return
         self.searched.append((result, step.role))
         self.search.add(_tried(result))
@@ -85,8 +89,8 @@ class Sustainable:
         self._queries = tuple(dict.fromkeys(run.queries))
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
-        self._shares = SHARES[-1:] if run.quick else SHARES
-        self._probe = Probe(20_000.0, 5.0) if run.quick else Probe()
+        self._after = run.after[-1:] if run.quick else run.after
+        self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
         _refuse(run, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
@@ -105,13 +109,12 @@ class Sustainable:
         if len(self._rates) < 2:
             bracket += ", widened until it holds"
         backlog = f"{format_count(self._probe.records)} records lie there when the engine starts"
-        shares = " and ".join(f"{100 * share:g} %" for share in self._shares)
         stages = [
             Stage(f"probe: {backlog}; how fast does it catch up?", int(not self._rates)),
             Stage(f"bracket: {bracket}", 2),
             Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
             Stage("confirmation: the lower end must hold each time", asked.confirmations),
-            Stage(f"latency at {shares} of it", len(self._shares)),
+            Stage(f"latency at what was found: {', '.join(self._after)}", len(self._after)),
         ]
         return [stage for stage in stages if stage.trials]
 
@@ -172,9 +175,9 @@ class Sustainable:
         if step := course.search.next():
             return step
         found = course.search.found()
-        if found is None or found.rate is None or len(course.below) == len(self._shares):
+        if found is None or found.rate is None or len(course.after) == len(self._after):
             return None
-        return Step(rounded(self._shares[len(course.below)] * found.rate), "latency")
+        return _after(self._after[len(course.after)], found.rate)
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run, preload = self._run, step.role == "probe"
@@ -188,6 +191,7 @@ class Sustainable:
             engine_options=run.engine_options,
             transport=run.transport,
             rate=step.rate,
+            schedule=step.schedule,
             duration_s=self._probe.duration_s if preload else duration_s,
             warmup_s=0.0 if preload else run.warmup_s,
             tail_s=0.0 if preload else 2.0,
@@ -205,7 +209,7 @@ class Sustainable:
         found = course.search.found()
         probe = course.probe
         trials = [_told(result, role) for result, role in course.searched]
-        trials += [_told(result, "latency") for result in course.below]
+        trials += [_told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
         return {
             "query": query,
@@ -220,12 +224,20 @@ class Sustainable:
         }
 
     def _latency(self, course: _Course, found: Found | None) -> list[Json]:
-        """Name the trials that tell the latency at the rate that was found and below it."""
+        """Name the trials that tell the latency at the rate that was found, and after that."""
         if found is None or found.rate is None:
             return []
         confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
-        trials = zip((1.0, *self._shares), (confirmed[-1], *course.below), strict=False)
-        return [{"share": share, "trial": result.spec.number} for share, result in trials]
+        trials = zip(("100%", *self._after), (confirmed[-1], *course.after), strict=False)
+        return [{"at": at, "trial": result.spec.number} for at, result in trials]
+
+
+def _after(what: str, found: float) -> Step:
+    """Return what is tried once the rate is known; the confirmations tell the latency there."""
+    if what != FLUCTUATE:
+        return Step(rounded(int(what.removesuffix("%")) / 100 * found), "latency")
+    high = rounded(HIGH * found)
+    return Step(high * 7 / 9, "latency", schedule=f"{FLUCTUATE}:{high:.0f}/s")
 
 
 def _refuse(run: RunSpec, rates: Sequence[float]) -> None:

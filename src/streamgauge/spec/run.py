@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from streamgauge.spec.trial import LoadSpec, Model
 
+FLUCTUATE = "fluctuate"
+"""High, a third of it, high again."""
+_SHARE = re.compile(r"[1-9][0-9]{0,2}%")
 Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
@@ -49,6 +53,8 @@ class RunSpec(Model):
     quick: bool = False
     survey: bool = False
     """A search by short trials: a rough answer, stamped as such."""
+    after: tuple[str, ...] = ("90%", "50%")
+    """What a search tries at the rate that it has found: shares of it, or `fluctuate`."""
     keep: bool = False
     kafka: str | None = None
     """Address of a given Kafka, without secrets; None for the embedded one."""
@@ -65,6 +71,16 @@ class RunSpec(Model):
         if any(rate <= 0 for rate in rates):
             raise ValueError("a rate must be above 0")
         return rates
+
+    @field_validator("after")
+    @classmethod
+    def _after_is_known(cls, after: tuple[str, ...]) -> tuple[str, ...]:
+        for what in after:
+            if what != FLUCTUATE and not _SHARE.fullmatch(what):
+                raise ValueError(
+                    f"{what!r} is neither a share of the rate, as 90%, nor {FLUCTUATE}"
+                )
+        return after
 
     @model_validator(mode="after")
     def _load_can_be_sent(self) -> RunSpec:

@@ -173,7 +173,7 @@ def test_it_tells_what_a_trial_is_for() -> None:
     experiment = Sustainable(asked())
     told = [experiment.why(result.spec, history[:k]) for k, result in enumerate(history)]
     assert told[:3] == ["how fast does it catch up?", *["an end of the bracket"] * 2]
-    assert told[-1] == "latency below the limit"
+    assert told[-1] == "latency at what was found"
     assert told.count("does it hold each time?") == 3
 
 
@@ -243,3 +243,24 @@ def test_a_run_folder_keeps_the_search(tmp_path) -> None:
     second = Sustainable(folder.record().spec).next_trial(folder.trials())
     assert second is not None
     assert (second.number, second.rate) == (2, 2000.0)
+
+
+def test_what_follows_a_search_can_be_chosen() -> None:
+    run = asked(after=("fluctuate", "150%"))
+    history, found, code = search(run, simulate(KINDS["steady"]))
+    *_, fluctuating, overloaded = history
+    rate = found["rate"]
+    assert isinstance(rate, float)
+    assert code == 0, "an overload after the search is no failure of it"
+    high = float(str(fluctuating.spec.schedule).removeprefix("fluctuate:").removesuffix("/s"))
+    assert high == pytest.approx(0.9 * rate, rel=0.01)
+    assert fluctuating.spec.rate == pytest.approx(high * 7 / 9)
+    assert overloaded.spec.rate == pytest.approx(1.5 * rate, rel=0.01)
+    at = [each["at"] for each in found["latency"]]  # type: ignore[attr-defined]
+    assert at == ["100%", "fluctuate", "150%"]
+
+
+@pytest.mark.parametrize("after", ["half", "0%", "90", "fluctuate:1k/s"])
+def test_what_cannot_follow_a_search_is_refused(after: str) -> None:
+    with pytest.raises(ValueError, match="neither a share of the rate"):
+        asked(after=(after,))

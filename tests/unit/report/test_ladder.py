@@ -71,7 +71,7 @@ def test_the_summary_has_the_answer(folder: RunFolder) -> None:
     (search,) = answer["searches"]  # type: ignore[misc]  # Json is a union
     assert isinstance(search, dict)
     assert search["rate"] == pytest.approx(2000, rel=0.06)
-    assert [each["share"] for each in search["latency"]] == [1.0, 0.9, 0.5]  # type: ignore[union-attr,index,call-overload]
+    assert [each["at"] for each in search["latency"]] == ["100%", "90%", "50%"]  # type: ignore[union-attr,index,call-overload]
 
 
 def test_an_unfinished_search_is_shown_as_far_as_it_came(tmp_path: Path) -> None:
