@@ -166,14 +166,14 @@ class OpenLoop:
         """Wait for room, since nothing is skipped; False when there was none until the end."""
         began_ns = self._clock_ns()
         try:
-            while (now_ns := self._clock_ns()) <= end_ms * _NS:
+            while self._clock_ns() <= end_ms * _NS:
                 self._producer.poll(0.001)
                 with suppress(BufferError):
                     self._producer.produce(topic, value, None, partition)
                     return True
             return False
         finally:
-            self.backpressure_s += (now_ns - began_ns) / 1e9
+            self.backpressure_s += (self._clock_ns() - began_ns) / 1e9
 
     def _row(self, now_ms: int) -> None:
         outstanding = len(self._producer)

@@ -104,6 +104,15 @@ def test_after_a_stall_everything_is_sent_with_its_old_intended_times() -> None:
     assert loop.lateness.statistics()["max"] == pytest.approx(0.3, abs=0.01)
 
 
+def test_a_wait_that_ends_with_its_first_poll_is_back_pressure_too() -> None:
+    broker = Broker(Clock())
+    broker.full_until_ns = (START_MS + 1) * 1_000_000
+    loop = make_loop(broker, rate=1000.0, records=1)
+    loop.run(START_MS, ignore)
+    assert loop.sent == 1
+    assert loop.backpressure_s == pytest.approx(0.001, abs=0.0001)
+
+
 def test_the_loop_gives_up_a_while_after_the_schedules_end() -> None:
     clock = Clock()
     broker = Broker(clock)
