@@ -53,7 +53,7 @@ def start(
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
         facts = machine.describe()
-        ceiling = ceilings.known(facts, spec)
+        ceiling = ceilings.known(facts, spec, _inputs(spec))
         known = {} if ceiling is None else {"ceiling": ceiling}
         version = load_workload(spec.workload).version
         folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
@@ -134,6 +134,12 @@ def _topic_bytes(trial: TrialSpec) -> int:
     return min(written, kept) if trial.engine == NO_ENGINE else written
 
 
+def _inputs(spec: RunSpec) -> list[Sequence[str]]:
+    """Return the input streams of each query."""
+    queries = load_workload(spec.workload).queries
+    return [queries[name].streams for name in spec.queries]
+
+
 def _go_on(
     folder: RunFolder,
     listen: Announce,
@@ -186,7 +192,8 @@ def _conclude(
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
     if isinstance(ceiling := answer.get("ceiling"), float):
-        ceilings.remember(record.machine, record.spec, ceiling)
+        streams, *_ = _inputs(record.spec)
+        ceilings.remember(record.machine, record.spec, streams, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

@@ -29,8 +29,8 @@ def latency_trials(search: Search) -> Iterable[int]:
     return [each["trial"] for each in search["latency"]]
 
 
-def render(search: Search) -> Iterator[RenderableType]:
-    """Show the ladder of one search, and its answer."""
+def render(search: Search, ceiling: float | None = None) -> Iterator[RenderableType]:
+    """Show the ladder of one search, the ceiling of the harness where it is known, the answer."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("rate", justify="right", no_wrap=True)
@@ -48,4 +48,6 @@ def render(search: Search) -> Iterator[RenderableType]:
         )
     if search["trials"]:
         yield table
+    if ceiling is not None:
+        yield Text(f"  harness ceiling (noop): {format_rate(ceiling)}", style="dim")
     yield Text.assemble("  ", (search["query"], "bold"), ": ", (search["conclusion"], "bold"))

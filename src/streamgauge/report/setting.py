@@ -16,6 +16,7 @@ _MACHINE = {
     "cpu": "CPU",
     "cores": "cores",
     "memory_bytes": "memory",
+    "ceiling": "noop ceiling",
 }
 
 
@@ -59,6 +60,8 @@ def _write(field: str, value: Any) -> str:
         return "–"
     if field == "rates":
         return ", ".join(format_rate(rate) for rate in value)
+    if field == "ceiling":
+        return f"{format_rate(value)} per stream"
     if field.endswith("_s"):
         return format_duration(value)
     if field.endswith("_bytes"):

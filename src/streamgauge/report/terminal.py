@@ -25,7 +25,8 @@ def render(folder: RunFolder) -> RenderableType:
     record, results = folder.record(), folder.trials()
     parts: list[RenderableType] = [_headline(record)]
     if searches := ladder.searches(record.answer):
-        parts += [part for search in searches for part in ladder.render(search)]
+        known = _ceiling(record)
+        parts += [part for search in searches for part in ladder.render(search, known)]
         numbers = {number for search in searches for number in ladder.latency_trials(search)}
         if shown := [result for result in results if result.spec.number in numbers]:
             parts.append(_table(shown))
@@ -44,7 +45,7 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
-    if isinstance(ceiling := record.machine.get("ceiling"), float):
+    if (ceiling := _ceiling(record)) is not None and not ladder.searches(record.answer):
         line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
@@ -54,6 +55,11 @@ def _headline(record: RunRecord) -> Text:
     if spec.survey:
         line.append(" · survey: a rough answer", style="bold yellow")
     return line
+
+
+def _ceiling(record: RunRecord) -> float | None:
+    known = record.machine.get("ceiling")
+    return known if isinstance(known, float) else None
 
 
 def _table(results: Sequence[TrialResult]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -17,19 +17,37 @@ _MACHINE = ("host", "cpu", "cores", "memory_bytes", "streamgauge", "confluent-ka
 
 
 def known(
-    machine: Mapping[str, JsonValue], spec: RunSpec, folder: Path | None = None
+    machine: Mapping[str, JsonValue],
+    spec: RunSpec,
+    inputs: Collection[Sequence[str]],
+    folder: Path | None = None,
 ) -> float | None:
-    """Return the highest rate that `noop` kept up with here, None where nobody has looked."""
-    found = _read(_file(folder)).get(_key(machine, spec))
-    return float(found) if isinstance(found, int | float) else None
+    """Return the highest rate per stream that `noop` kept up with here.
+
+    Of queries with different inputs the lowest one counts; None where one was not looked at.
+
+    Args:
+        machine: Its facts.
+        spec: The run that wants to know.
+        inputs: The input streams of each of its queries.
+        folder: Where ceilings are kept.
+    """
+    kept = _read(_file(folder))
+    found = [kept.get(_key(machine, spec, streams)) for streams in inputs]
+    rates = [float(rate) for rate in found if isinstance(rate, int | float)]
+    return min(rates) if rates and len(rates) == len(inputs) else None
 
 
 def remember(
-    machine: Mapping[str, JsonValue], spec: RunSpec, rate: float, folder: Path | None = None
+    machine: Mapping[str, JsonValue],
+    spec: RunSpec,
+    streams: Sequence[str],
+    rate: float,
+    folder: Path | None = None,
 ) -> None:
-    """Keep a ceiling for later runs on this machine with these settings."""
+    """Keep a ceiling for later runs on this machine with these settings and input streams."""
     file = _file(folder)
-    kept = {**_read(file), _key(machine, spec): rate}
+    kept = {**_read(file), _key(machine, spec, streams): rate}
     write_atomically(file, json.dumps(kept, indent=1) + "\n")
 
 
@@ -45,11 +63,13 @@ def _read(file: Path) -> dict[str, JsonValue]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _key(machine: Mapping[str, JsonValue], spec: RunSpec) -> str:
+def _key(machine: Mapping[str, JsonValue], spec: RunSpec, streams: Sequence[str]) -> str:
     """Name all that a ceiling depends on, apart from the rate itself."""
     facts = {
         "machine": [machine.get(name) for name in _MACHINE],
         "workload": spec.workload,
+        "streams": list(streams),
+        "cores": spec.cores,
         "partitions": spec.partitions,
         "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s"}),
         "kafka": spec.kafka,

@@ -59,6 +59,16 @@ def test_the_ladder_tells_each_trial_and_the_answer(folder: RunFolder) -> None:
     assert "sustained, confirmed 3 of 3" in answer
 
 
+def test_how_much_the_harness_takes_is_told_once_where_it_is_known(folder: RunFolder) -> None:
+    assert "ceiling" not in shown(folder)
+    record = folder.record()
+    machine = {**record.machine, "ceiling": 200_000.0}
+    folder.write(record.model_copy(update={"machine": machine}))
+    text = shown(folder)
+    assert "harness ceiling (noop): 200k/s" in text
+    assert text.count("ceiling") == 1
+
+
 def test_latency_is_shown_at_the_rate_that_was_found_and_below(folder: RunFolder) -> None:
     table = [line for line in shown(folder).splitlines() if line.startswith(" q3 ")]
     assert len(table) == 3
