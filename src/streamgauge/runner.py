@@ -24,7 +24,7 @@ from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Concludes, Experiment, Fetches
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
-from streamgauge.transports.kafka import FORGET_BYTES, KafkaTransport
+from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.ingestion import run_ingestion
@@ -35,9 +35,6 @@ from streamgauge.validation.session import Session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-RECORD_BYTES = 300
-"""Upper bound of what a record takes in a topic of the workloads so far."""
 
 
 def start(

@@ -28,7 +28,7 @@ class Driver:
     due: int
     """Records that the schedule wanted sent."""
     sent: int
-    """Records that were acknowledged, or with acks=0 handed over."""
+    """Records that were acknowledged; with acks=0 handed over, or appended where that was seen."""
     lateness_p99_s: float | None
     """Of append − intended, over all records; None when the inputs could not be read back."""
     clock_moved_s: float
@@ -42,6 +42,8 @@ class Driver:
     send_lateness_p99_s: float | None = None
     """Of sending − intended, over all records."""
     senders: int = 1
+    handed_over: int | None = None
+    """Records that left the sender, where `sent` is what the broker appended of them."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,25 @@ def valid(load: LoadSpec, driver: Driver) -> Verdict:
         return Verdict(holds=None, reason=reason, evidence=evidence)
     reason = (
         f"the driver sent {_percent(driver.sent, driver.due)} of what was due,"
-        f" 99 % of it at most {format_duration(driver.lateness_p99_s)} late"
+        f" 99 % of it at most {format_duration(driver.lateness_p99_s)} late{_apart(driver)}"
     )
-    if driver.clock_offset_s is not None:
-        apart = format_duration(abs(driver.clock_offset_s))
-        reason += f"; the services' clocks are at most {apart} off"
     return Verdict(holds=True, reason=reason, evidence=evidence)
 
 
+def steady(driver: Driver) -> Verdict:
+    """Decide whether the clocks allow a statement about the broker alone."""
+    evidence = asdict(driver)
+    if reason := _clock_because(driver):
+        return Verdict(holds=False, reason=reason, evidence=evidence)
+    reason = "the clock was steady and nothing died; how much was taken is the result"
+    return Verdict(holds=True, reason=f"{reason}{_apart(driver)}", evidence=evidence)
+
+
 def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
+    return _clock_because(driver) or _late_because(load, driver)
+
+
+def _clock_because(driver: Driver) -> str | None:
     bound = format_duration(CLOCK_BOUND_S)
     if abs(driver.clock_moved_s) >= CLOCK_BOUND_S:
         return (
@@ -84,7 +96,14 @@ def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
             f"the clock of a remote service is {format_duration(abs(driver.clock_offset_s))} off"
             f" (less than {bound} is needed); synchronize the hosts"
         )
-    return _late_because(load, driver)
+    return None
+
+
+def _apart(driver: Driver) -> str:
+    if driver.clock_offset_s is None:
+        return ""
+    apart = format_duration(abs(driver.clock_offset_s))
+    return f"; the services' clocks are at most {apart} off"
 
 
 def _late_because(load: LoadSpec, driver: Driver) -> str | None:
@@ -108,6 +127,11 @@ def _limit(load: LoadSpec, driver: Driver) -> str:
         return (
             f"{driver.errors:,} records were given up without an acknowledgement:"
             " see the broker's log and its disk"
+        )
+    if driver.handed_over is not None and driver.handed_over >= load.min_sent * driver.due:
+        return (
+            f"{_percent(driver.handed_over, driver.due)} left the sender, so the rest was lost on"
+            " the way: without acknowledgements nothing is sent again (-L acks=1)"
         )
     if driver.backpressure_s > load.max_lateness_s:
         return (

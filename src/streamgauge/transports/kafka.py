@@ -34,6 +34,8 @@ TIMESTAMPS = "message.timestamp.type"
 _TOPIC_SETTINGS = {TIMESTAMPS: "LogAppendTime", "retention.ms": "-1", "retention.bytes": "-1"}
 FORGET_BYTES = 1 << 30
 """Of each partition at least so much is kept of a topic that forgets."""
+RECORD_BYTES = 300
+"""Upper bound of what a record takes in a topic of the workloads so far."""
 _FORGETFUL = {
     "retention.bytes": str(FORGET_BYTES),
     "segment.bytes": str(128 << 20),

@@ -5,6 +5,7 @@ prepare → start → warm-up → measure → run on → stop → read back
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.errors import NotReady
-from streamgauge.load.arrivals import spans_of
+from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders
 from streamgauge.measure import ingestion, statistics, verdicts
 from streamgauge.measure.columns import RECORDS
@@ -24,19 +25,22 @@ from streamgauge.probes.broker import BrokerCounters
 from streamgauge.probes.sampler import Probe, Row, Sampler
 from streamgauge.spec.contracts import Endpoints, Span
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
-from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench
 from streamgauge.trial.phases import SENDER_LIMIT_S, Trial
 from streamgauge.trial.probes import trial_probes
+from streamgauge.trial.watch import POLL_S
 from streamgauge.validation.records import KafkaRecords
 
 READ_BACK = 200_000
 """Records whose append times are looked at."""
-_REMEMBERED = 1_000_000
-"""The broker may forget older ones at any moment."""
+REMEMBERED = FORGET_BYTES // RECORD_BYTES
+"""The last records of a partition; the broker may forget older ones at any moment."""
 APPEND_TIMES = "append_times.parquet"
 _FINISH_S = 60.0
+_STILL_LOOKS = 5
+_MOST_LOOKS = 100
 _TIMES = pa.schema([("offset", pa.int64()), ("appended", pa.int64()), ("intended", pa.int64())])
 
 
@@ -52,6 +56,8 @@ class Ingestion(Trial):
         super().__init__(spec, bench, folder, announce)
         self._times = _TIMES.empty_table()
         self._value_bytes = 0.0
+        self._appended: int | None = None
+        """Records of the load in the topics, looked at where the broker acknowledges none."""
 
     def _endpoints(self) -> Endpoints:
         endpoints = replace(super()._endpoints(), output=None, postgres=None)
@@ -63,10 +69,11 @@ class Ingestion(Trial):
             with self._phase("prepare"):
                 with KafkaTransport(self.endpoints.broker) as transport:
                     transport.create(self.endpoints, forgets=True)
+                self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             with self._phase("start"):
                 sender.ready(SENDER_LIMIT_S)
-                sender.markers()
+                markers = sender.markers()
             sampler = Sampler(self._load_probes(sender, stack))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
@@ -76,7 +83,14 @@ class Ingestion(Trial):
             with self._phase("stop"):
                 self.outcome.sender = sender.finish(_FINISH_S)
                 self.watch.sender = None
+                if self.spec.load.acks == "0":
+                    still = until_still(self._log_end, self.bench.clock.sleep)
+                    self._appended = still - len(markers)
                 sampler.stop()
+                self._compare_clocks()
+
+    def _log_end(self) -> int:
+        return sum(sum(self.transport.log_end(topic)) for topic in self.endpoints.inputs.values())
 
     def _load_probes(self, sender: Senders, stack: ExitStack) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
@@ -103,6 +117,10 @@ class Ingestion(Trial):
                 columns = [records["offset"], records["timestamp"], intended]
                 self._times = self._measured_alone(pa.table(columns, schema=_TIMES))
                 self._value_bytes = float(pc.mean(pc.binary_length(values)).as_py())
+            if not len(self._times):
+                self.outcome.warnings.append(
+                    "append times are left out: no record of the measured time can be read back"
+                )
             pq.write_table(self._times, self.folder / APPEND_TIMES, compression="zstd")
 
     def _measured_alone(self, times: pa.Table) -> pa.Table:
@@ -114,32 +132,21 @@ class Ingestion(Trial):
     def _read_middle(self) -> pa.Table:
         topic = next(iter(self.endpoints.inputs.values()))
         source = KafkaRecords(self.endpoints.broker, topic)
-        low, high = source.extent()[0]
-        spans = spans_of(self.spec)
-        begin = high * spans.warmup // spans.total
-        end = high * (spans.warmup + spans.measured) // spans.total
-        start = max(low, begin, (begin + end - READ_BACK) // 2, high - _REMEMBERED)
-        batches = source.read(0, start, min(high, start + READ_BACK))
+        chosen = to_read_back(measured_records(self.spec), range(*source.extent()[0]))
+        batches = source.read(0, chosen.start, chosen.stop)
         return pa.Table.from_batches(batches, schema=RECORDS)
 
     def _result(self) -> TrialResult:
         outcome = self.outcome
-        valid = Verdict(
-            holds=outcome.status == "done",
-            reason=(outcome.cause or "").partition("\n")[0]
-            or "the clock was steady and nothing died; how much was taken is the result",
-        )
-        kept_up = Verdict(holds=None, reason="the load did not come to its end")
-        if outcome.sender is not None and valid.holds:
-            kept_up = verdicts.took(self.spec.load, self._driver())
+        valid, kept_up = self._verdicts()
         return TrialResult(
             spec=self.spec,
-            status=outcome.status,
+            status="invalid" if outcome.status == "done" and not valid.holds else outcome.status,
             cause=outcome.cause,
             valid=valid,
             correct=Verdict(holds=None, reason="without an engine there are no answers"),
             kept_up=kept_up,
-            inputs=outcome.sender.acknowledged if outcome.sender else 0,
+            inputs=self._taken(),
             metrics=self._metrics(outcome.measured or Span(0, 0)),
             warnings=outcome.warnings,
             started=outcome.started,
@@ -151,14 +158,35 @@ class Ingestion(Trial):
             sender=outcome.sender.model_dump() if outcome.sender else {},
         )
 
+    def _verdicts(self) -> tuple[Verdict, Verdict]:
+        """Judge the clocks, and what was taken."""
+        kept_up = Verdict(holds=None, reason="the load did not come to its end")
+        if self.outcome.status != "done":
+            cause = (self.outcome.cause or "").partition("\n")[0]
+            return Verdict(holds=False, reason=cause), kept_up
+        driver = self._driver()
+        valid = verdicts.steady(driver)
+        if valid.holds:
+            return valid, verdicts.took(self.spec.load, driver)
+        reason = "an invalid trial says nothing about the broker"
+        return valid, Verdict(holds=None, reason=reason)
+
+    def _taken(self) -> int:
+        """Count what the broker acknowledged, or has where it acknowledges nothing."""
+        if self._appended is not None:
+            return self._appended
+        return self.outcome.sender.acknowledged if self.outcome.sender else 0
+
     def _driver(self) -> verdicts.Driver:
         sender = self.outcome.sender
         assert sender is not None
         return verdicts.Driver(
             due=sender.due,
-            sent=sender.acknowledged,
+            sent=self._taken(),
+            handed_over=None if self._appended is None else sender.acknowledged,
             lateness_p99_s=None,
             clock_moved_s=self.outcome.clock_moved_s,
+            clock_offset_s=self.outcome.clock_offset_s,
             errors=sender.errors,
             backpressure_s=sender.backpressure_s,
             send_lateness_p99_s=sender.send_lateness.get("p99"),
@@ -182,6 +210,39 @@ class Ingestion(Trial):
             found |= {f"send_lateness.{name}": value for name, value in late.items()}
             found |= {f"request.{name}": value for name, value in request.items()}
         return found | record.usage(self.outcome.timeline, span)
+
+
+def measured_records(spec: TrialSpec) -> range:
+    """Return the offsets in the first partition of what was due in the measured time."""
+    planned, spans = arrivals.schedule(spec), arrivals.spans_of(spec)
+    begin, end = (
+        1 + planned.due(at_ms - 1) // spec.partitions  # a marker comes first
+        for at_ms in (spans.warmup, spans.warmup + spans.measured)
+    )
+    return range(begin, end)
+
+
+def to_read_back(measured: range, kept: range) -> range:
+    """Choose consecutive records of the measured time, if possible from its middle.
+
+    Only what the broker keeps for sure is chosen. Where nothing of the measured time is left, the
+    newest records at least tell their size.
+    """
+    begin, end = measured.start, min(measured.stop, kept.stop)
+    middle = (begin + end - READ_BACK) // 2
+    start = max(begin, middle, kept.start, kept.stop - REMEMBERED)
+    if start >= end:
+        start, end = max(kept.start, kept.stop - READ_BACK), kept.stop
+    return range(start, min(end, start + READ_BACK))
+
+
+def until_still(look: Callable[[], int], sleep: Callable[[float], None]) -> int:
+    """Return what a number comes to that grows for a while."""
+    seen = [look()]
+    while len(seen) < _MOST_LOOKS and seen[-_STILL_LOOKS:] != [seen[-1]] * _STILL_LOOKS:
+        sleep(POLL_S)
+        seen.append(look())
+    return seen[-1]
 
 
 def _counted(timeline: list[Row], span: Span) -> dict[str, float]:

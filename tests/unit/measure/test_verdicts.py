@@ -12,6 +12,8 @@ from streamgauge.measure.verdicts import (
     exit_code,
     kept_up,
     kept_up_noop,
+    steady,
+    took,
     valid,
     worst,
 )
@@ -54,6 +56,26 @@ def test_what_makes_a_trial_invalid(change, reason):
     verdict = valid(LoadSpec(), replace(ON_TIME, **change))
     assert verdict.holds is False
     assert verdict.reason.startswith(reason)
+
+
+def test_the_broker_alone_is_judged_by_the_clocks_and_not_by_lateness():
+    assert steady(replace(ON_TIME, lateness_p99_s=9.0, sent=1)).holds is True
+    verdict = steady(replace(ON_TIME, clock_offset_s=0.003))
+    assert verdict.holds is True
+    assert verdict.reason.endswith("the services' clocks are at most 3 ms off")
+    for change in ({"clock_moved_s": 0.005}, {"clock_offset_s": -0.02}):
+        assert steady(replace(ON_TIME, **change)).holds is False
+
+
+def test_what_left_the_sender_and_was_not_appended_is_lost_on_the_way():
+    load = LoadSpec(acks="0", idempotence=False)
+    verdict = took(load, replace(ON_TIME, sent=900, handed_over=1000, backpressure_s=5.0))
+    assert verdict.holds is False
+    assert verdict.reason.startswith("the broker took 90 % of what was due; 100 % left the sender")
+    assert "-L acks=1" in verdict.reason
+    slow = took(load, replace(ON_TIME, sent=900, handed_over=900))
+    assert "the sender was the limit" in slow.reason
+    assert took(load, replace(ON_TIME, sent=995, handed_over=1000)).holds is True
 
 
 def test_how_far_clocks_are_apart_is_told():
