@@ -1,8 +1,9 @@
-"""What an embedded broker itself counts: messages and bytes that came in, by JMX."""
+"""What a broker itself counts: messages and bytes that came in, by JMX."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.spec.endpoints import JmxEndpoint
 
 _COUNTERS = {"broker.messages": "MessagesInPerSec", "broker.bytes": "BytesInPerSec"}
+_ANSWER_S = 5.0
 _OPENED = "--add-opens=java.management.rmi/javax.management.remote.rmi=ALL-UNNAMED"
 
 
@@ -66,8 +68,12 @@ class BrokerCounters:
         self.close()
 
     def _connect(self) -> None:
+        # Java would wait for minutes on a host that does not answer.
+        place = self._endpoint.host.strip("[]"), self._endpoint.port
+        socket.create_connection(place, _ANSWER_S).close()
         (library,) = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
-        options = ["-Xmx64m", "-XX:+UseSerialGC", _OPENED, "-cp", str(library)]
+        patience = f"-Dsun.rmi.transport.tcp.responseTimeout={_ANSWER_S * 1000:.0f}"
+        options = ["-Xmx64m", "-XX:+UseSerialGC", patience, _OPENED, "-cp", str(library)]
         server = ["py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0"]
         self._process = subprocess.Popen(
             [find_java().executable, *options, *server],
@@ -82,13 +88,21 @@ class BrokerCounters:
         self._gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True)
         )
-        jvm = self._gateway.jvm
-        credentials = self._gateway.new_array(jvm.java.lang.String, 2)
-        credentials[0], credentials[1] = self._endpoint.user, self._endpoint.password
-        environment = jvm.java.util.HashMap()
-        environment.put("jmx.remote.credentials", credentials)
-        url = f"service:jmx:rmi:///jndi/rmi://127.0.0.1:{self._endpoint.port}/jmxrmi"
-        connector = jvm.javax.management.remote.JMXConnectorFactory.connect(
-            jvm.javax.management.remote.JMXServiceURL(url), environment
+        remote = self._gateway.jvm.javax.management.remote
+        connector = remote.JMXConnectorFactory.connect(
+            remote.JMXServiceURL(service_url(self._endpoint)), self._credentials(self._gateway)
         )
         self._server = connector.getMBeanServerConnection()
+
+    def _credentials(self, gateway: JavaGateway) -> Any:
+        environment = gateway.jvm.java.util.HashMap()
+        if self._endpoint.user:
+            credentials = gateway.new_array(gateway.jvm.java.lang.String, 2)
+            credentials[0], credentials[1] = self._endpoint.user, self._endpoint.password
+            environment.put("jmx.remote.credentials", credentials)
+        return environment
+
+
+def service_url(endpoint: JmxEndpoint) -> str:
+    """Return the address as Java writes it."""
+    return f"service:jmx:rmi:///jndi/rmi://{endpoint.host}:{endpoint.port}/jmxrmi"

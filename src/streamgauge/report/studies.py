@@ -29,6 +29,7 @@ def broker(folder: RunFolder) -> list[RenderableType]:
     """Show what the broker took, by rate and way to send."""
     results = folder.trials()
     ways = _Ways(results)
+    counted = any("broker.messages" in result.metrics for result in results)
     table = _table(
         *ways.names,
         "took all",
@@ -36,12 +37,13 @@ def broker(folder: RunFolder) -> list[RenderableType]:
         "worst second",
         "best minute",
         "MB/s",
+        *(("broker counts", "MB/s") if counted else ()),
         "request",
         "cpu broker",
         "sender",
     )
     for result in results:
-        table.add_row(*ways.of(result), *_taken(result))
+        table.add_row(*ways.of(result), *_taken(result, counted=counted))
     return [ways.same, table]
 
 
@@ -110,14 +112,21 @@ def _way(result: TrialResult) -> dict[str, str]:
     }
 
 
-def _taken(result: TrialResult) -> Iterable[RenderableType]:
+def _taken(result: TrialResult, *, counted: bool) -> Iterable[RenderableType]:
     yield {True: "✓", False: "✗", None: "–"}[result.kept_up.holds]
     for name in ("rate.appended", "rate_per_second.min", "rate_per_minute.max"):
         yield _told(result, name, format_rate)
-    yield _told(result, "bytes.appended", lambda size: f"{size / 1e6:.1f}")
+    yield _told(result, "bytes.appended", _megabytes)
+    if counted:
+        yield _told(result, "broker.messages", format_rate)
+        yield _told(result, "broker.bytes", _megabytes)
     yield _told(result, "request.p50", format_duration)
     for role in ("broker", "sender"):
         yield _told(result, f"cpu.{role}", lambda cores: f"{cores:.2f}")
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:.1f}"
 
 
 def _steps(result: TrialResult) -> Iterable[str]:

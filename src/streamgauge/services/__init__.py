@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge.errors import unknown_name
@@ -39,18 +40,12 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
     """Return the services that a run needs: given ones where it names an address."""
-    from streamgauge.services.given import GivenKafka, GivenPostgres
-    from streamgauge.services.kafka import EmbeddedKafka
+    from streamgauge.services.given import GivenPostgres
     from streamgauge.spec import addresses
-    from streamgauge.spec.trial import NO_ENGINE
 
     services: list[Service[Any]] = []
     if spec.transport == "kafka":
-        services.append(
-            GivenKafka(addresses.parse_kafka(spec.kafka))
-            if spec.kafka
-            else EmbeddedKafka(options, jmx=spec.engine == NO_ENGINE)
-        )
+        services.append(_choose_kafka(spec, options))
     if _needs_tables(spec):
         services.append(
             GivenPostgres(
@@ -60,6 +55,20 @@ def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:
             else embedded("postgres", options)
         )
     return services
+
+
+def _choose_kafka(spec: RunSpec, options: Options | None) -> Service[Any]:
+    """Return the given or an embedded Kafka, which tells what it counts where it is alone."""
+    from streamgauge.services.given import GivenKafka
+    from streamgauge.services.kafka import EmbeddedKafka
+    from streamgauge.spec import addresses
+    from streamgauge.spec.trial import NO_ENGINE
+
+    alone = spec.engine == NO_ENGINE
+    if spec.kafka is None:
+        return EmbeddedKafka(options, jmx=alone)
+    endpoint = addresses.parse_kafka(spec.kafka)
+    return GivenKafka(replace(endpoint, jmx=addresses.parse_jmx()) if alone else endpoint)
 
 
 def _needs_tables(spec: RunSpec) -> bool:

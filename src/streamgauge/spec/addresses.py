@@ -10,10 +10,18 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.endpoints import FlightEndpoint, KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import (
+    FlightEndpoint,
+    JmxEndpoint,
+    KafkaEndpoint,
+    PostgresEndpoint,
+)
 
 KAFKA = "STREAMGAUGE_KAFKA"
 KAFKA_CONFIG = "STREAMGAUGE_KAFKA_CONFIG"
+KAFKA_JMX = "STREAMGAUGE_KAFKA_JMX"
+KAFKA_JMX_USER = "STREAMGAUGE_KAFKA_JMX_USER"
+KAFKA_JMX_PASSWORD = "STREAMGAUGE_KAFKA_JMX_PASSWORD"  # noqa: S105 - the variable's name
 POSTGRES = "STREAMGAUGE_POSTGRES"
 POSTGRES_PASSWORD = "STREAMGAUGE_POSTGRES_PASSWORD"  # noqa: S105 - the variable's name
 POSTGRES_PASSWORD_FILE = "STREAMGAUGE_POSTGRES_PASSWORD_FILE"  # noqa: S105
@@ -26,14 +34,31 @@ _POSTGRES_FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
 def parse_kafka(text: str, environ: Mapping[str, str] = os.environ) -> KafkaEndpoint:
     """Read HOST:PORT[,HOST:PORT…], with client settings from the file the environment names."""
     for address in text.split(","):
-        host, _, port = address.strip().rpartition(":")
-        if "@" in address or "://" in address or not host or not _is_port(port):
+        if not _is_place(address):
             raise UsageError(
                 f"Kafka address {_without_secret(address)!r}: expected HOST:PORT[,HOST:PORT…]",
                 f"client settings such as passwords belong in a file named by {KAFKA_CONFIG}",
             )
     name = environ.get(KAFKA_CONFIG)
     return KafkaEndpoint(text.replace(" ", ""), read_properties(Path(name)) if name else {})
+
+
+def parse_jmx(environ: Mapping[str, str] = os.environ) -> JmxEndpoint | None:
+    """Return where a given broker tells what it counts; None where the environment does not say.
+
+    Raises:
+        UsageError: It says something else than HOST:PORT.
+    """
+    if not (text := environ.get(KAFKA_JMX, "").strip()):
+        return None
+    if not _is_place(text):
+        raise UsageError(
+            f"{KAFKA_JMX} {_without_secret(text)!r}: expected HOST:PORT",
+            f"user and password belong in {KAFKA_JMX_USER} and {KAFKA_JMX_PASSWORD}",
+        )
+    host, _, port = text.rpartition(":")
+    user, password = environ.get(KAFKA_JMX_USER, ""), environ.get(KAFKA_JMX_PASSWORD, "")
+    return JmxEndpoint(host, int(port), user, password)
 
 
 def parse_postgres(
@@ -137,6 +162,12 @@ def _password(environ: Mapping[str, str]) -> str:
             f"cannot read the password file {name}: {error.strerror}",
             f"correct {POSTGRES_PASSWORD_FILE}; a file of `streamgauge services up` goes with it",
         ) from error
+
+
+def _is_place(text: str) -> bool:
+    """Tell whether it is HOST:PORT and nothing else."""
+    host, _, port = text.strip().rpartition(":")
+    return bool(host) and _is_port(port) and not re.search("[@,]|://", text)
 
 
 def _is_port(text: str) -> bool:

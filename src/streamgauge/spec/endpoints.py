@@ -11,9 +11,11 @@ from typing import TypedDict
 class JmxEndpoint:
     """Where a broker tells what it counts."""
 
+    host: str
     port: int
-    user: str
-    password: str = field(repr=False)
+    user: str = ""
+    """Empty where anybody may ask."""
+    password: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class KafkaEndpoint:
     bootstrap: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     jmx: JmxEndpoint | None = None
-    """Of a broker on this machine; None where nobody asked for it."""
+    """Of one broker; None where nobody asked for it, or nobody said where it is."""
 
     @property
     def address(self) -> str:

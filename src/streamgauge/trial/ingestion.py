@@ -23,6 +23,7 @@ from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import headers
 from streamgauge.probes.broker import BrokerCounters
 from streamgauge.probes.sampler import Probe, Row, Sampler
+from streamgauge.spec.addresses import KAFKA_JMX
 from streamgauge.spec.contracts import Endpoints, Span
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
@@ -97,7 +98,9 @@ class Ingestion(Trial):
         roots["sender"] = lambda: sender.pids
         probes = trial_probes(self.query, self.endpoints, self.transport, roots, dict, sender)
         if (jmx := self.endpoints.broker.jmx) is None:
-            self.outcome.warnings.append("the broker's own counters are left out: it is not ours")
+            self.outcome.warnings.append(
+                f"the broker's own counters are left out: {KAFKA_JMX} does not say where they are"
+            )
             return probes
         counters = stack.enter_context(BrokerCounters(jmx))
         try:

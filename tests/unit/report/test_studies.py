@@ -44,6 +44,19 @@ def test_what_the_broker_took(tmp_path: Path, run_spec: RunSpec, make_trial: Tri
     text = shown(folder)
     for part in ("1k/s", "64 KiB", "421k/s", "92.0", "0.50"):
         assert part in text
+    assert "broker counts" not in text
+
+
+def test_what_the_broker_itself_counted(
+    tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker
+) -> None:
+    folder = make_folder(tmp_path, run_spec, "broker")
+    for number, metrics in enumerate(({"broker.messages": 5e3, "broker.bytes": 1.2e6}, {}), 1):
+        folder.trial_folder(number).mkdir()
+        folder.write_trial(make_trial(number, metrics=metrics))
+    lines = shown(folder).splitlines()
+    assert any("broker counts" in line for line in lines)
+    assert any("5k/s" in line and "1.2" in line for line in lines)
 
 
 def test_append_times_with_their_stairs(

@@ -5,14 +5,15 @@ import pytest
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.planning import Asked, plan_run
 from streamgauge.services import choose
-from streamgauge.services.given import GivenPostgres
+from streamgauge.services.given import GivenKafka, GivenPostgres
 from streamgauge.spec.addresses import (
+    parse_jmx,
     parse_kafka,
     parse_postgres,
     read_properties,
     without_user_info,
 )
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import JmxEndpoint, KafkaEndpoint, PostgresEndpoint
 
 
 def test_kafka_address_with_several_brokers() -> None:
@@ -45,6 +46,39 @@ def test_kafka_client_settings_come_from_a_file_and_are_not_shown(tmp_path: Path
         "linger.ms": 1,
     }
     assert "a=b" not in repr(endpoint)
+
+
+def test_where_a_broker_counts_comes_from_the_environment_and_its_password_is_not_shown() -> None:
+    assert parse_jmx({}) is None
+    assert parse_jmx({"STREAMGAUGE_KAFKA_JMX": "h:9999"}) == JmxEndpoint("h", 9999)
+    given = {
+        "STREAMGAUGE_KAFKA_JMX": "[::1]:9999",
+        "STREAMGAUGE_KAFKA_JMX_USER": "reader",
+        "STREAMGAUGE_KAFKA_JMX_PASSWORD": "s3cret",
+    }
+    endpoint = parse_jmx(given)
+    assert endpoint == JmxEndpoint("[::1]", 9999, "reader", "s3cret")
+    assert "s3cret" not in repr(endpoint)
+
+
+@pytest.mark.parametrize("text", ["h", "h:x", "a:1,b:2", "reader:s3cret@h:9999"])
+def test_a_place_of_counters_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="HOST:PORT") as raised:
+        parse_jmx({"STREAMGAUGE_KAFKA_JMX": text})
+    assert "s3cret" not in raised.value.message
+
+
+def test_only_trials_of_the_broker_alone_ask_for_its_counters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STREAMGAUGE_KAFKA_JMX", "h:9999")
+    asked = {"kafka": Asked("h:9092"), "experiment": Asked("broker")}
+    (kafka,) = choose(plan_run("espbench/q3", asked))
+    assert isinstance(kafka, GivenKafka)
+    assert kafka.endpoint.jmx == JmxEndpoint("h", 9999)
+    (kafka,) = choose(plan_run("espbench/q3", {**asked, "experiment": Asked("fixed-rate")}))
+    assert isinstance(kafka, GivenKafka)
+    assert kafka.endpoint.jmx is None
 
 
 def test_a_broken_line_of_a_settings_file_is_named(tmp_path: Path) -> None:
