@@ -193,7 +193,8 @@ def _on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
             "Write --senders spark --spark-master spark://HOST:PORT.",
         )
     if master is not None:
-        loads = [{**load, "spark": str(master)} for load in rest.get("load", Asked([{}])).value]
+        given = rest.get("load", Asked([{}])).value
+        loads = [{"senders": None, **load, "spark": str(master)} for load in given]
         rest["load"] = Asked(loads, merged["spark_master"].origin)
     return rest
 
@@ -356,7 +357,7 @@ def _check_queues(spec: RunSpec) -> None:
         )
     if spec.engine == NO_ENGINE or spec.kafka is not None:
         raise UsageError("--transport flight has no broker", "Use --transport kafka.")
-    if spec.load.senders > 1 or spec.load.spark is not None:
+    if spec.load.senders != 1 or spec.load.spark is not None:
         raise UsageError("the driver's own queues are one process", "Leave the senders out.")
 
 

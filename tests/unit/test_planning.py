@@ -214,7 +214,7 @@ def test_several_ways_to_send_are_all_combined() -> None:
 
 
 def test_the_broker_presets_are_those_of_the_dissertation() -> None:
-    def ways(preset: str) -> list[tuple[float, str, int, int, str]]:
+    def ways(preset: str) -> list[tuple[float, str, int, int | None, str]]:
         trials = load_experiment(plan_run(None, {"preset": Asked(preset)})).plan()
         return [(t.rate, t.load.acks, t.load.batch, t.load.senders, t.load.source) for t in trials]
 
@@ -257,3 +257,11 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: st
 def test_senders_on_spark_are_a_setting_of_the_load() -> None:
     spec = plan(senders="spark", spark_master="spark://a:1", load={"senders": "4"})
     assert (spec.load.spark, spec.load.senders) == ("spark://a:1", 4)
+
+
+def test_without_a_number_of_senders_spark_decides() -> None:
+    spec = plan(senders="spark", spark_master="spark://a:1", load={"acks": "all"})
+    assert spec.load.senders is None
+    assert plan(load={"acks": "all"}).load.senders == 1
+    with pytest.raises(UsageError, match="how many senders"):
+        plan(load={"senders": None})

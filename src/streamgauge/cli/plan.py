@@ -71,8 +71,9 @@ def _engine(trial: TrialSpec) -> str:
 
 def _way_to_send(trial: TrialSpec) -> str:
     load = trial.load
+    senders = "a sender per core" if load.senders is None else f"{load.senders} sender(s)"
     return (
-        f"{load.senders} sender(s) from {load.source}, acks {load.acks},"
+        f"{senders} from {load.source}, acks {load.acks},"
         f" batch {format_size(load.batch)}, linger {format_duration(load.linger_s)}"
     )
 

@@ -22,14 +22,34 @@ class SenderJob(Model):
     """Where the record of the load is written, as Parquet."""
     number: int = 0
     """Position among the senders, from 0."""
+    of: int = 1
+    """How many senders there are."""
     payloads: Path | None = None
     """Folder of the payloads to be streamed; None to render them into memory."""
+
+    def shared(self, senders: int) -> list[SenderJob]:
+        """Return the jobs of so many senders that share this one."""
+        if senders == 1:
+            return [self]
+        return [
+            self.model_copy(
+                update={
+                    "number": number,
+                    "of": senders,
+                    "ticks": self.ticks.with_stem(f"{self.ticks.stem}-{number + 1}"),
+                }
+            )
+            for number in range(senders)
+        ]
 
 
 class SparkJob(Model):
     """The job file of senders on a Spark cluster."""
 
-    jobs: list[SenderJob]
+    job: SenderJob
+    """What they share."""
+    senders: int | None
+    """How many there are; None for one on each core."""
     master: str
     host: str
     """Where the harness listens for the tasks."""
@@ -41,6 +61,8 @@ class Hello(Model):
 
     token: str
     number: int
+    of: int
+    """How many tasks there are."""
 
 
 class Command(Model):

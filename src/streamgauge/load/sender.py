@@ -46,7 +46,7 @@ class Sender:
     def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
         self.say = say
         self._spec, self._ticks = job.spec, job.ticks
-        self._schedule = Share(arrivals.schedule(job.spec), job.number, job.spec.load.senders)
+        self._schedule = Share(arrivals.schedule(job.spec), job.number, job.of)
         self._records = arrivals.records(job.spec)
         client = parse_kafka(job.bootstrap).client_settings()
         settings = producer_settings(job.spec.load, client)
@@ -84,7 +84,7 @@ class Sender:
                 number,
                 len(names),
                 next=job.spec.partitions + job.number,
-                step=job.spec.load.senders,
+                step=job.of,
             )
 
     def markers(self) -> Markers:

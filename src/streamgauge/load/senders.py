@@ -57,12 +57,14 @@ class Senders:
         check_load(spec.load)
         folder = folder.absolute()
         with ExitStack() as stack:
-            jobs = _jobs(spec, endpoints, folder)
-            if jobs[0].payloads is not None:
-                stack.callback(shutil.rmtree, jobs[0].payloads, ignore_errors=True)
-                _render(jobs[0], folder)
+            whole = _job(spec, endpoints, folder)
+            if whole.payloads is not None:
+                stack.callback(shutil.rmtree, whole.payloads, ignore_errors=True)
+                _render(whole, folder)
             if spec.load.spark is not None:
-                driver, senders = spark_senders.start(jobs, spec.load.spark, folder)
+                driver, senders = spark_senders.start(
+                    whole, spec.load.senders, spec.load.spark, folder
+                )
                 for sender in senders:
                     stack.enter_context(sender)
                 return cls(senders, stack.pop_all(), driver)
@@ -77,7 +79,7 @@ class Senders:
                         affinity=affinity,
                     )
                 )
-                for job in jobs
+                for job in whole.shared(spec.load.senders or 1)
             ]
             return cls(senders, stack.pop_all())
 
@@ -192,21 +194,17 @@ def _program(endpoints: Endpoints) -> tuple[str, dict[str, str]]:
     return "streamgauge.load.queue_server", {FLIGHT_TOKEN: endpoints.flight.token}
 
 
-def _jobs(spec: TrialSpec, endpoints: Endpoints, folder: Path) -> list[SenderJob]:
-    alone = spec.load.senders == 1
-    return [
-        SenderJob(
-            spec=spec,
-            bootstrap=endpoints.broker.bootstrap
-            if endpoints.flight is None
-            else endpoints.flight.address,
-            inputs=dict(endpoints.inputs),
-            ticks=folder / ("sender.parquet" if alone else f"sender-{number + 1}.parquet"),
-            number=number,
-            payloads=folder / "payloads" if spec.load.source == "stream" else None,
-        )
-        for number in range(spec.load.senders)
-    ]
+def _job(spec: TrialSpec, endpoints: Endpoints, folder: Path) -> SenderJob:
+    """Return the job that all senders share."""
+    return SenderJob(
+        spec=spec,
+        bootstrap=endpoints.broker.bootstrap
+        if endpoints.flight is None
+        else endpoints.flight.address,
+        inputs=dict(endpoints.inputs),
+        ticks=folder / "sender.parquet",
+        payloads=folder / "payloads" if spec.load.source == "stream" else None,
+    )
 
 
 def _render(job: SenderJob, folder: Path) -> None:

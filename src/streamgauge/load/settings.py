@@ -27,6 +27,8 @@ def check_load(load: LoadSpec) -> None:
             f"the load cannot be idempotent with acks={load.acks}: that needs acks=all",
             "Add -L idempotence=false, or leave acks out.",
         )
+    if load.senders is None and load.spark is None:
+        raise UsageError("nobody said how many senders there are", "Write -L senders=1.")
     if load.spark is not None and load.source == "stream":
         raise UsageError(
             "tasks of a Spark cluster cannot stream payloads from a file of this machine",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +17,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 
 from streamgauge.load.messages import SparkJob
+from streamgauge.load.settling import until_still
 from streamgauge.load.spark_senders import TOKEN
 from streamgauge.load.spark_task import send
+from streamgauge.spec.trial import MOST_SENDERS
 
 _SETTINGS = {
     "spark.app.name": "streamgauge-senders",
@@ -35,22 +39,44 @@ _SETTINGS = {
 }
 
 
+_STILL_S = 5.0
+"""Executors start at about the same time."""
+_EXECUTORS_S = 60.0
+
+
 def main(argv: list[str]) -> None:
     """Run the job to its end and write what each task recorded."""
-    job = SparkJob.model_validate_json(Path(argv[1]).read_bytes())
-    conf = SparkConf(loadDefaults=False).setMaster(job.master).setAll([*_SETTINGS.items()])
-    conf.set("spark.driver.host", job.host).set("spark.driver.bindAddress", job.host)
+    asked = SparkJob.model_validate_json(Path(argv[1]).read_bytes())
+    conf = SparkConf(loadDefaults=False).setMaster(asked.master).setAll([*_SETTINGS.items()])
+    conf.set("spark.driver.host", asked.host).set("spark.driver.bindAddress", asked.host)
     context = SparkContext(conf=conf)
     try:
-        jobs = [each.model_dump_json() for each in job.jobs]
-        task = partial(send, jobs, (job.host, job.port), os.environ[TOKEN])
+        jobs = asked.job.shared(asked.senders or _cores(context))
+        texts = [job.model_dump_json() for job in jobs]
+        task = partial(send, texts, (asked.host, asked.port), os.environ[TOKEN])
         numbers = context.parallelize(range(len(jobs)), len(jobs))
         for number, ticks in numbers.barrier().mapPartitions(task).collect():
-            job.jobs[number].ticks.write_bytes(ticks)
+            jobs[number].ticks.write_bytes(ticks)
     except Py4JJavaError as error:
         sys.exit(f"Spark does not run the senders: {error.java_exception.getMessage()}")
     finally:
         context.stop()
+
+
+def _cores(context: SparkContext, sleep: Callable[[float], None] = time.sleep) -> int:
+    """Count the tasks that the cluster runs at once, when its executors have called in."""
+    spark = context._jsc.sc()
+    profile = spark.resourceProfileManager().defaultResourceProfile()
+    # Not defaultParallelism, which is 2 at least, whatever the cluster has.
+    found = until_still(
+        lambda: int(spark.maxNumConcurrentTasks(profile)),
+        still_s=_STILL_S,
+        most_s=_EXECUTORS_S,
+        sleep=sleep,
+    )
+    if not found:
+        sys.exit(f"the Spark cluster has no free core after {_EXECUTORS_S:g} s")
+    return min(found, MOST_SENDERS)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,8 +25,16 @@ _HELLO_S = 5.0
 _LONGEST_HELLO = 1024
 
 
-def start(jobs: Sequence[SenderJob], master: str, folder: Path) -> tuple[Process, list[Sender]]:
+def start(
+    job: SenderJob, senders: int | None, master: str, folder: Path
+) -> tuple[Process, list[Sender]]:
     """Start the Spark job and wait until all of its tasks have called in.
+
+    Args:
+        job: What the tasks share.
+        senders: How many there shall be; None for one on each core of the cluster.
+        master: Address of the cluster.
+        folder: Of the trial.
 
     Raises:
         TrialInvalid: The cluster does not run them.
@@ -37,9 +44,9 @@ def start(jobs: Sequence[SenderJob], master: str, folder: Path) -> tuple[Process
     with socket.create_server((host, 0)) as listener:
         listener.settimeout(0.2)
         port = listener.getsockname()[1]
-        job = SparkJob(jobs=list(jobs), master=master, host=host, port=port)
+        asked = SparkJob(job=job, senders=senders, master=master, host=host, port=port)
         path = folder / "senders.json"
-        path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        path.write_text(asked.model_dump_json(indent=1) + "\n", encoding="utf-8")
         driver = process.start(
             [sys.executable, "-m", "streamgauge.load.spark_job", path],
             log=folder / "logs" / "senders.log",
@@ -53,7 +60,7 @@ def start(jobs: Sequence[SenderJob], master: str, folder: Path) -> tuple[Process
             },
         )
         try:
-            return driver, _await_all(listener, driver, token, len(jobs))
+            return driver, _await_all(listener, driver, token, senders)
         except BaseException:
             driver.stop()
             raise
@@ -72,31 +79,35 @@ def own_address(master: str) -> str:
         raise TrialInvalid(f"there is no way to the Spark cluster {master}: {error}") from error
 
 
-def _await_all(listener: socket.socket, driver: Process, token: str, wanted: int) -> list[Sender]:
+def _await_all(
+    listener: socket.socket, driver: Process, token: str, wanted: int | None
+) -> list[Sender]:
+    """Wait for all tasks; where their number was left to the cluster, the first one tells it."""
     found: dict[int, Sender] = {}
     deadline = time.monotonic() + _CALL_IN_S
-    while len(found) < wanted:
+    while wanted is None or len(found) < wanted:
         if not driver.alive:
             raise TrialInvalid(f"the Spark job of the senders ended: {driver.failure()}")
         if time.monotonic() > deadline:
             raise TrialInvalid(
-                f"{len(found)} of {wanted} senders called in within {_CALL_IN_S:g} s",
+                f"{len(found)} of {wanted or 'all'} senders called in within {_CALL_IN_S:g} s",
                 "a barrier job needs a free core of the cluster for each: lower -L senders",
             )
         try:
             connection, _ = listener.accept()
         except TimeoutError:
             continue
-        number = _number(connection, token)
-        if number is None or number in found:
+        hello = _hear(connection, token)
+        if hello is None or hello.number in found:
             connection.close()
         else:
-            found[number] = Sender(SocketLink(connection, driver), driver.pid)
+            wanted = hello.of
+            found[hello.number] = Sender(SocketLink(connection, driver), driver.pid)
     return [found[number] for number in sorted(found)]
 
 
-def _number(connection: socket.socket, token: str) -> int | None:
-    """Return the number of the task that calls, None when it is none of ours."""
+def _hear(connection: socket.socket, token: str) -> Hello | None:
+    """Return what a task says that calls in, None when it is none of ours."""
     connection.settimeout(_HELLO_S)
     line = b""
     try:
@@ -108,4 +119,4 @@ def _number(connection: socket.socket, token: str) -> int | None:
     except (OSError, ValidationError):
         return None
     connection.settimeout(None)
-    return hello.number if secrets.compare_digest(hello.token, token) else None
+    return hello if secrets.compare_digest(hello.token, token) else None

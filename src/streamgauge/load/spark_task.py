@@ -42,7 +42,7 @@ def send(
         def say(line: Hello | Line) -> None:
             connection.sendall(line.model_dump_json().encode() + b"\n")
 
-        say(Hello(token=token, number=number))
+        say(Hello(token=token, number=number, of=len(jobs)))
         ticks = Path(folder) / "ticks.parquet"
         job = SenderJob.model_validate_json(jobs[number]).model_copy(update={"ticks": ticks})
         workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()

@@ -106,7 +106,7 @@ def _way(result: TrialResult) -> dict[str, str]:
         "acks": load.acks,
         "batch": format_size(load.batch),
         "linger": format_duration(load.linger_s),
-        "senders": str(load.senders),
+        "senders": str(result.sender.get("senders") or load.senders or "–"),
         "partitions": str(spec.partitions),
         "source": load.source,
     }

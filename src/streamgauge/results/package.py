@@ -100,7 +100,7 @@ def _name(requirement: str) -> str:
 
 def _load(load: LoadSpec) -> dict[str, Json]:
     own: dict[str, Json] = load.model_dump(
-        mode="json", exclude={"linger_s", "max_lateness_s", "spark"}
+        mode="json", exclude={"linger_s", "max_lateness_s", "spark"}, exclude_none=True
     )
     times = {"linger": _seconds(load.linger_s), "max_lateness": _seconds(load.max_lateness_s)}
     return {**own, **times}

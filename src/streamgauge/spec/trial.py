@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 NO_ENGINE = "none"
 """Name of the engine of a trial that has none: the broker alone is looked at."""
 
+MOST_SENDERS = 64
+
 Status = Literal["done", "failed", "invalid", "interrupted"]
 
 
@@ -30,8 +32,8 @@ class LoadSpec(Model):
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     idempotence: bool = True
     """Keeps the order of sending in the log; needs acks=all."""
-    senders: int = Field(default=1, ge=1, le=64)
-    """Processes that share the load."""
+    senders: int | None = Field(default=1, ge=1, le=MOST_SENDERS)
+    """How many share the load; None for a task on each core of the Spark cluster."""
     spark: str | None = None
     """Master of the Spark cluster whose tasks send; None for processes of this machine."""
     source: Literal["memory", "stream"] = "memory"

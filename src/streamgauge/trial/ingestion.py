@@ -5,7 +5,6 @@ prepare → start → warm-up → measure → run on → stop → read back
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from streamgauge.errors import NotReady
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders
+from streamgauge.load.settling import until_still
 from streamgauge.measure import ingestion, statistics, verdicts
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import headers
@@ -31,7 +31,6 @@ from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench
 from streamgauge.trial.phases import SENDER_LIMIT_S, Trial
 from streamgauge.trial.probes import trial_probes
-from streamgauge.trial.watch import POLL_S
 from streamgauge.validation.records import KafkaRecords
 
 READ_BACK = 200_000
@@ -40,8 +39,8 @@ REMEMBERED = FORGET_BYTES // RECORD_BYTES
 """The last records of a partition; the broker may forget older ones at any moment."""
 APPEND_TIMES = "append_times.parquet"
 _FINISH_S = 60.0
-_STILL_LOOKS = 5
-_MOST_LOOKS = 100
+_STILL_S = 0.5
+_SETTLE_S = 10.0
 _TIMES = pa.schema([("offset", pa.int64()), ("appended", pa.int64()), ("intended", pa.int64())])
 
 
@@ -85,13 +84,19 @@ class Ingestion(Trial):
                 self.outcome.sender = sender.finish(_FINISH_S)
                 self.watch.sender = None
                 if self.spec.load.acks == "0":
-                    still = until_still(self._log_end, self.bench.clock.sleep)
-                    self._appended = still - len(markers)
+                    self._appended = self._await_log_end() - len(markers)
                 sampler.stop()
                 self._compare_clocks()
 
-    def _log_end(self) -> int:
-        return sum(sum(self.transport.log_end(topic)) for topic in self.endpoints.inputs.values())
+    def _await_log_end(self) -> int:
+        """Count all records in the topics, when no more of them arrive."""
+        topics = self.endpoints.inputs.values()
+        return until_still(
+            lambda: sum(sum(self.transport.log_end(topic)) for topic in topics),
+            still_s=_STILL_S,
+            most_s=_SETTLE_S,
+            sleep=self.bench.clock.sleep,
+        )
 
     def _load_probes(self, sender: Senders, stack: ExitStack) -> dict[str, Probe]:
         roots = {name: service.processes for name, service in self.bench.services().items()}
@@ -237,15 +242,6 @@ def to_read_back(measured: range, kept: range) -> range:
     if start >= end:
         start, end = max(kept.start, kept.stop - READ_BACK), kept.stop
     return range(start, min(end, start + READ_BACK))
-
-
-def until_still(look: Callable[[], int], sleep: Callable[[float], None]) -> int:
-    """Return what a number comes to that grows for a while."""
-    seen = [look()]
-    while len(seen) < _MOST_LOOKS and seen[-_STILL_LOOKS:] != [seen[-1]] * _STILL_LOOKS:
-        sleep(POLL_S)
-        seen.append(look())
-    return seen[-1]
 
 
 def _counted(timeline: list[Row], span: Span) -> dict[str, float]:

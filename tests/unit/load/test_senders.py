@@ -1,9 +1,12 @@
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load.lateness import Lateness
-from streamgauge.load.messages import LINES, Sent, TickLine
+from streamgauge.load.messages import LINES, SenderJob, Sent, TickLine
 from streamgauge.load.senders import add_ticks, add_up
+from streamgauge.spec.trial import TrialSpec
 
 late = st.lists(st.tuples(st.integers(0, 10**8), st.integers(1, 1000)), max_size=20)
 
@@ -51,6 +54,27 @@ def test_the_worst_sender_decides_what_cannot_be_added() -> None:
 def test_what_was_sent_survives_the_pipe() -> None:
     sent = make_sent([(123_456_789, 7)])
     assert LINES.validate_json(sent.model_dump_json()) == sent
+
+
+def test_senders_share_a_job_and_write_files_of_their_own() -> None:
+    spec = TrialSpec(
+        number=1,
+        workload="espbench",
+        query="q3",
+        parameters={},
+        engine="noop",
+        rate=1000.0,
+        duration_s=1.0,
+        warmup_s=0.0,
+    )
+    whole = SenderJob(spec=spec, bootstrap="h:1", inputs={}, ticks=Path("/run/sender.parquet"))
+    assert whole.shared(1) == [whole]
+    jobs = whole.shared(3)
+    assert [(job.number, job.of, job.ticks.name) for job in jobs] == [
+        (0, 3, "sender-1.parquet"),
+        (1, 3, "sender-2.parquet"),
+        (2, 3, "sender-3.parquet"),
+    ]
 
 
 def test_ticks_are_added() -> None:

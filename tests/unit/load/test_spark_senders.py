@@ -1,6 +1,7 @@
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.load.links import SocketLink
 from streamgauge.load.messages import Command, Hello, Ready
 from streamgauge.load.process import Sender
-from streamgauge.load.spark_senders import _number, own_address
+from streamgauge.load.spark_senders import _await_all, _hear, own_address
 
 
 @pytest.fixture
@@ -62,8 +63,8 @@ def test_a_job_that_ends_is_the_cause(
 @pytest.mark.parametrize(
     ("line", "number"),
     [
-        (Hello(token="secret", number=3).model_dump_json().encode() + b"\n", 3),
-        (Hello(token="guess", number=3).model_dump_json().encode() + b"\n", None),
+        (Hello(token="secret", number=3, of=4).model_dump_json().encode() + b"\n", 3),
+        (Hello(token="guess", number=3, of=4).model_dump_json().encode() + b"\n", None),
         (b"GET / HTTP/1.1\r\n\r\n", None),
         (b"x" * 5000, None),
         (b"", None),
@@ -75,7 +76,21 @@ def test_only_our_own_tasks_are_heard(
     ours, theirs = ends
     theirs.sendall(line)
     theirs.shutdown(socket.SHUT_WR)
-    assert _number(ours, "secret") == number
+    hello = _hear(ours, "secret")
+    assert (hello and hello.number) == number
+
+
+def test_the_first_task_tells_how_many_the_cluster_has_room_for(driver: process.Process) -> None:
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        for number in (2, 0, 1):
+            call = stack.enter_context(socket.create_connection(listener.getsockname()))
+            hello = Hello(token="secret", number=number, of=3)
+            call.sendall(hello.model_dump_json().encode() + b"\n")
+        senders = _await_all(listener, driver, "secret", None)
+        assert len(senders) == 3
+        for sender in senders:
+            sender.stop()
 
 
 def test_the_address_is_on_the_way_to_the_cluster() -> None:

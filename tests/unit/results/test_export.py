@@ -128,6 +128,14 @@ def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
     assert load_experiment(again).plan() == load_experiment(planned).plan()
 
 
+def test_senders_on_each_core_of_a_cluster_are_one_where_there_is_none(tmp_path):
+    asked = {"senders": Asked("spark"), "spark_master": Asked("spark://a:1")}
+    planned = plan_run("espbench", asked)
+    folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge"], {}, "1")
+    file = unpacked(folder, tmp_path / "out") / "preset.yaml"
+    assert plan_run(None, {"preset": Asked(str(file))}).load.senders == 1
+
+
 def test_a_quick_run_stays_quick_in_its_package(tmp_path):
     planned = plan_run("espbench", {"quick": Asked(True), "engine": Asked("noop")})
     folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge"], {}, "1")

@@ -16,7 +16,6 @@ from streamgauge.trial.ingestion import (
     Ingestion,
     measured_records,
     to_read_back,
-    until_still,
 )
 
 offsets = st.integers(0, 10**9)
@@ -64,16 +63,6 @@ def test_only_what_is_kept_for_sure_is_read_back(a: int, b: int, c: int, d: int)
     chosen = to_read_back(measured, kept)
     assert len(chosen) <= READ_BACK
     assert max(kept.start, kept.stop - REMEMBERED) <= chosen.start <= chosen.stop <= kept.stop
-
-
-def test_a_log_is_looked_at_until_it_stands_still() -> None:
-    ends = iter([10, 20, 20, 30, 30, 30, 30, 30, 99])
-    assert until_still(lambda: next(ends), lambda _: None) == 30
-
-
-def test_a_log_that_never_stands_still_is_not_waited_for_without_end() -> None:
-    ends = iter(range(10**6))
-    assert until_still(lambda: next(ends), lambda _: None) < 1000
 
 
 @pytest.fixture

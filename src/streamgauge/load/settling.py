@@ -1,0 +1,34 @@
+"""Wait for a number that grows for a while: log ends, the cores of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+_LOOK_S = 0.1
+
+
+def until_still(
+    look: Callable[[], int],
+    *,
+    still_s: float,
+    most_s: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Return a number once it is above 0 and has stood still, or what it is in the end.
+
+    Args:
+        look: Tells the number.
+        still_s: How long it must not change.
+        most_s: How long to wait at most, the looks themselves left out.
+        sleep: Waits.
+    """
+    found, since_s = look(), 0.0
+    for _ in range(round(most_s / _LOOK_S)):
+        if found > 0 and since_s >= still_s:
+            break
+        sleep(_LOOK_S)
+        now = look()
+        since_s = since_s + _LOOK_S if now == found else 0.0
+        found = now
+    return found

@@ -1,0 +1,31 @@
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from streamgauge.load.spark_job import _cores
+from streamgauge.spec.trial import MOST_SENDERS
+
+
+def cluster(*cores: int) -> Any:
+    """Make the context of a cluster with so many cores at each look; the last number stays."""
+    seen = list(cores)
+    spark = SimpleNamespace(
+        resourceProfileManager=lambda: SimpleNamespace(defaultResourceProfile=lambda: "default"),
+        maxNumConcurrentTasks=lambda _: seen.pop(0) if len(seen) > 1 else seen[0],
+    )
+    return SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: spark))
+
+
+def test_a_task_for_each_core_when_all_executors_have_called_in() -> None:
+    assert _cores(cluster(0, 0, 4, 4, 8), lambda _: None) == 8
+    assert _cores(cluster(1), lambda _: None) == 1
+
+
+def test_a_large_cluster_is_not_taken_beyond_the_most_senders() -> None:
+    assert _cores(cluster(1000), lambda _: None) == MOST_SENDERS
+
+
+def test_a_cluster_without_a_free_core_is_told() -> None:
+    with pytest.raises(SystemExit, match="no free core"):
+        _cores(cluster(0), lambda _: None)
