@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
-from streamgauge.report import figures, sections
+from streamgauge.report import figures, sections, stairs
 from streamgauge.report.markup import Html, tag
 from streamgauge.report.page import chart_library, make_page
 from streamgauge.report.run import RunView, view_runs
@@ -50,6 +50,7 @@ def _article(run: RunView) -> Html:
         sections.verdict(run),
         sections.set_up(run),
         figures.charts(run),
+        stairs.section(run),
         sections.correctness(run),
         sections.definitions(run),
         class_="run",

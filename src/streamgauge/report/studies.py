@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow.parquet as pq
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.measure.ingestion import staircase
+from streamgauge.report.stairs import EXPERIMENT, staircases
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate, format_size
 
 _ROWS = 8
 _COLUMNS = 100
-_SHOWN = (100, 500)
-"""Consecutive records whose append times are drawn."""
 _WAYS = ("offered", "acks", "batch", "linger", "senders", "partitions", "source")
 
 
@@ -54,13 +49,17 @@ def append_time(folder: RunFolder) -> list[RenderableType]:
     table = _table(*ways.names, "reached", "records per time", "p99", "step", "p99", "max")
     for result in results:
         table.add_row(*ways.of(result), *_steps(result))
-    charts = [chart for result in results for chart in _staircases(folder, result)]
+    charts = [
+        Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
+        for result in results
+        for title, steps in staircases(folder, result)
+    ]
     return [ways.same, table, *charts]
 
 
 STUDIES: dict[str, Callable[[RunFolder], list[RenderableType]]] = {
     "broker": broker,
-    "append-time": append_time,
+    EXPERIMENT: append_time,
 }
 """By the name of the experiment."""
 
@@ -140,21 +139,3 @@ def _steps(result: TrialResult) -> Iterable[str]:
 def _told(result: TrialResult, name: str, write: Callable[[float], str]) -> str:
     value = result.metrics.get(name)
     return "–" if value is None else write(value)
-
-
-def _staircases(folder: RunFolder, result: TrialResult) -> Iterable[Text]:
-    times = _append_times(folder.trial_folder(result.spec.number))
-    for records in _SHOWN:
-        if steps := staircase(times, records):
-            title = (
-                f"{records} consecutive records at {format_rate(result.spec.rate)}, batch"
-                f" {format_size(result.spec.load.batch)}: {steps[-1]} ms"
-            )
-            yield Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
-
-
-def _append_times(trial: Path) -> npt.NDArray[np.int64]:
-    file = trial / "append_times.parquet"
-    if not file.exists():
-        return np.array([], dtype=np.int64)
-    return np.asarray(pq.read_table(file, columns=["appended"])["appended"].to_numpy())

@@ -79,7 +79,7 @@ def distribution_spec() -> Spec:
         "transform": [_at_least_the_floor()],
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "scale": _shared_domain(), "axis": axis},
-            "y": _value("ms", log=True),
+            "y": value_axis("ms", log=True),
             "detail": {"field": "s"},
             "color": {"field": "c", "type": "nominal", "scale": None},
             "strokeDash": {"field": "d", "scale": None},
@@ -95,7 +95,7 @@ def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
     mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55, "color": PALETTE[0]}
     encoding: Spec = {
         "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
-        "y": _value("ms", log=True),
+        "y": value_axis("ms", log=True),
     }
     header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
     return {
@@ -153,7 +153,8 @@ def _shared_domain() -> Spec:
     }
 
 
-def _value(unit: Unit, *, log: bool, stack: bool = False) -> Spec:
+def value_axis(unit: Unit, *, log: bool = False, stack: bool = False) -> Spec:
+    """Return how values are placed and labelled."""
     axis: Spec = {
         "title": None,
         "labelExpr": _LABELS[unit],
@@ -186,7 +187,7 @@ def _main(chart: Chart) -> Spec:
     }
     encoding: Spec = {
         "x": _time(),
-        "y": _value(chart.unit, log=chart.log, stack=chart.shape == "areas"),
+        "y": value_axis(chart.unit, log=chart.log, stack=chart.shape == "areas"),
         "color": {"field": "c", "type": "nominal", "scale": None},
     }
     if chart.shape == "lines":

@@ -71,3 +71,16 @@ def test_append_times_with_their_stairs(
     assert "100 consecutive records at 1k/s, batch 64 KiB: 9 ms" in text
     assert "500 consecutive" not in text
     assert "▪▪▪▪▪▪▪▪▪▪▪" in text
+
+
+def test_500_append_times_are_drawn_where_so_many_were_read_back(
+    tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker
+) -> None:
+    folder = make_folder(tmp_path, run_spec, "append-time")
+    folder.trial_folder(1).mkdir()
+    times = [1000 + record // 11 for record in range(600)]
+    pq.write_table(pa.table({"appended": times}), folder.trial_folder(1) / "append_times.parquet")
+    folder.write_trial(make_trial(1))
+    _, small, large = shown(folder).split("consecutive records at 1k/s, batch 64 KiB: ")
+    assert (small.partition(" ms")[0], large.partition(" ms")[0]) == ("9", "45")
+    assert len([line for line in large.splitlines() if "▪" in line]) == 8
