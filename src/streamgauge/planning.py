@@ -345,6 +345,7 @@ def _check(spec: RunSpec) -> None:
     load_workload(spec.workload).check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
         check_load(trial.load)
+        arrivals.check(trial)
         trial_job(trial)
 
 

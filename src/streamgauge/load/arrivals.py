@@ -13,10 +13,19 @@ from streamgauge.load.recording import read_arrivals
 from streamgauge.load.schedule import Constant, Schedule
 from streamgauge.load.shapes import Shape, Spans
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.units import format_duration, parse_duration, parse_rate
+from streamgauge.units import (
+    format_count,
+    format_duration,
+    format_rate,
+    parse_duration,
+    parse_rate,
+)
 
 LONGEST_S = 4 * 3600.0
 """A table has 8 bytes for each millisecond of the load."""
+HIGHEST_RATE = 1e9
+MOST_RECORDS = 1e11
+"""Of a stream: for so many the arithmetic of intended times is exact."""
 _SPEED = re.compile(r"(.+)@([0-9]*\.?[0-9]+)x")
 
 
@@ -58,6 +67,24 @@ def schedule(spec: TrialSpec) -> Schedule:
         return shape.schedule(spans, spec.seed)
     except ValueError as error:
         raise UsageError(f"the load {spec.schedule!r}: {error}") from None
+
+
+def check(spec: TrialSpec) -> None:
+    """Refuse a rate that nobody can count with.
+
+    Raises:
+        UsageError: It is too high, or gives too many records.
+    """
+    if spec.rate > HIGHEST_RATE:
+        raise UsageError(
+            f"a rate above {format_rate(HIGHEST_RATE)} cannot be sent", "Lower the rate."
+        )
+    if (wanted := spec.rate * spec.load_s) > MOST_RECORDS:
+        raise UsageError(
+            f"{format_rate(spec.rate)} for {format_duration(spec.load_s)} are"
+            f" {format_count(wanted)} records: at most {format_count(MOST_RECORDS)} are possible",
+            "Lower the rate, or shorten the trial.",
+        )
 
 
 def spans_of(spec: TrialSpec) -> Spans:

@@ -1,0 +1,77 @@
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+
+from streamgauge.load import sender
+from streamgauge.load.messages import SenderJob
+from streamgauge.spec.trial import TrialSpec
+
+RECORDS = 20
+
+
+class Producer:
+    """Takes every record and gives some up, as librdkafka does when nobody acknowledges them."""
+
+    given_up = 0
+    unanswered = 0
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._report: Callable[[KafkaError | None, Any], None] = settings.get(
+            "on_delivery", lambda *_: None
+        )
+
+    def list_topics(self, timeout: float) -> None:
+        pass
+
+    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+        pass
+
+    def poll(self, timeout: float) -> int:
+        return 0
+
+    def flush(self, timeout: float) -> int:
+        for _ in range(self.given_up):
+            self._report(KafkaError(KafkaError._MSG_TIMED_OUT), None)
+        return self.unanswered
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
+    monkeypatch.setattr(sender, "Producer", Producer)
+    workload: Any = SimpleNamespace(
+        queries={"q": SimpleNamespace(streams=("s",))},
+        payloads=lambda *_: SimpleNamespace(ring=[b"x"], marker=None, sentinel=None),
+    )
+    spec = TrialSpec(
+        number=1,
+        workload="any",
+        query="q",
+        parameters={},
+        engine="noop",
+        rate=1000.0,
+        duration_s=RECORDS / 1000,
+        warmup_s=0.0,
+        tail_s=0.0,
+    )
+    ticks = tmp_path / "sender.parquet"
+    job = SenderJob(spec=spec, bootstrap="h:1", inputs={"s": "topic"}, ticks=ticks)
+    return sender.Sender(job, workload, lambda _: None)
+
+
+@pytest.mark.parametrize(("given_up", "unanswered"), [(0, 0), (3, 0), (0, 2), (3, 2)])
+def test_a_record_that_is_given_up_without_an_acknowledgement_is_lost(
+    send: sender.Sender, monkeypatch: pytest.MonkeyPatch, given_up: int, unanswered: int
+) -> None:
+    monkeypatch.setattr(Producer, "given_up", given_up)
+    monkeypatch.setattr(Producer, "unanswered", unanswered)
+    sent = send.load(time.time_ns() // 1_000_000 - 100)  # all of it is due at once
+    assert (sent.due, sent.sent, sent.errors) == (RECORDS, RECORDS, given_up)
+    assert sent.acknowledged == RECORDS - given_up - unanswered
