@@ -5,7 +5,7 @@ Tables are `pyarrow.Table`s. Times are epoch milliseconds in columns and seconds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -306,6 +306,14 @@ class Workload(Protocol):
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render a stream's payloads for `count` records; called in the sender's process."""
+
+
+@runtime_checkable
+class RendersBlocks(Workload, Protocol):
+    """Ability of a workload: payloads that go to a file need not all be in memory."""
+
+    def payload_blocks(self, spec: TrialSpec, stream: str, count: int) -> Iterator[Sequence[bytes]]:
+        """Render the ring of `payloads`, a bounded number at a time where that can be done."""
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from streamgauge.workloads.espbench import signals
 from streamgauge.workloads.espbench.sensor_file import from_file
 from streamgauge.workloads.espbench.signals import ROWS_PER_SECOND, Signals
 
-__all__ = ["COLUMNS", "from_file", "lines", "marker", "table"]
+__all__ = ["COLUMNS", "blocks", "from_file", "lines", "marker", "table"]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -53,8 +54,13 @@ def table(count: int, workplace: int, seed: int) -> Signals:
 
 def lines(count: int, workplace: int, seed: int) -> list[bytes]:
     """Render `count` sensor lines; the same arguments give the same bytes."""
+    return list(chain.from_iterable(blocks(count, workplace, seed)))
+
+
+def blocks(count: int, workplace: int, seed: int) -> Iterator[list[bytes]]:
+    """Render the same lines, some at a time."""
     if count < 1:
-        return []
+        return
     if count > _MOST_LINES:
         raise UsageError(
             f"{count} distinct sensor lines asked for, the index allows {_MOST_LINES}",
@@ -62,10 +68,8 @@ def lines(count: int, workplace: int, seed: int) -> list[bytes]:
         )
     rows = table(count, workplace, seed)
     steps = _step_lines(workplace, rows.step[-1] + 1, np.random.default_rng([seed, workplace, 1]))
-    rendered: list[bytes] = []
-    for first, end in _blocks(count):
-        rendered += _render(rows, steps, first, end)
-    return rendered
+    for first in range(0, count, _ROWS_PER_BLOCK):
+        yield _render(rows, steps, first, min(first + _ROWS_PER_BLOCK, count))
 
 
 def marker(workplace: int = 1) -> bytes:
@@ -74,12 +78,6 @@ def marker(workplace: int = 1) -> bytes:
     rest = ["0000"] * _PADDED_COLUMNS + ["0"] * _BINARY_COLUMNS
     ts = f"{_FIRST_TS}.0000000+00:00"
     return "\t".join([ts, str(_FIRST_INDEX), *power, *rest, str(workplace)]).encode()
-
-
-def _blocks(count: int) -> Iterator[tuple[int, int]]:
-    """Cut the rows into blocks for rendering."""
-    for first in range(0, count, _ROWS_PER_BLOCK):
-        yield first, min(first + _ROWS_PER_BLOCK, count)
 
 
 def _step_lines(workplace: int, steps: int, rng: np.random.Generator) -> Bytes:

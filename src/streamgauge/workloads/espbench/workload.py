@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -117,6 +117,12 @@ QUERIES = (
 )
 
 
+def _sensor(parameters: Parameters, stream: str, count: int) -> tuple[int, int]:
+    """Return the workplace of a sensor stream and how many lines are rendered for it."""
+    workplace = parameters.workplaces[0 if stream == "sensor1" else 1]
+    return workplace, min(count, parameters.ring)
+
+
 class Espbench:
     """Enterprise stream processing (Hesse et al., 2021): five queries, streams and tables."""
 
@@ -147,13 +153,21 @@ class Espbench:
         if stream == "times":
             orders = tables.order_lines(parameters.warehouses, spec.seed)
             return Payloads(times.lines(orders, count))
-        workplace = parameters.workplaces[0 if stream == "sensor1" else 1]
-        size = min(count, parameters.ring)
+        workplace, size = _sensor(parameters, stream, count)
         if parameters.sensors is not None:
             ring = sensors.from_file(Path(parameters.sensors), workplace, size)
         else:
             ring = sensors.lines(size, workplace, spec.seed)
         return Payloads(ring, sensors.marker())
+
+    def payload_blocks(self, spec: TrialSpec, stream: str, count: int) -> Iterator[Sequence[bytes]]:
+        """Render synthetic sensor lines some at a time, all others at once."""
+        parameters = Parameters.model_validate(spec.parameters)
+        if stream == "times" or parameters.sensors is not None:
+            yield self.payloads(spec, stream, count).ring
+        else:
+            workplace, size = _sensor(parameters, stream, count)
+            yield from sensors.blocks(size, workplace, spec.seed)
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         """Raise W so that no order line repeats, and the warm-up so that a downtime is seen."""
