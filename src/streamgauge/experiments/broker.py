@@ -57,6 +57,7 @@ def trials_without_engine(run: RunSpec) -> list[TrialSpec]:
             duration_s=run.duration_s,
             warmup_s=run.warmup_s,
             partitions=variant.partitions,
+            cores=run.cores,
             seed=run.seed,
             repeat=repeat,
             quick=run.quick,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
@@ -46,9 +46,15 @@ class Senders:
         endpoints: Endpoints,
         folder: Path,
         *,
-        affinity: Collection[int] | None = None,
+        affinity: Sequence[int] = (),
     ) -> Senders:
         """Start the processes; they begin to render payloads at once.
+
+        Args:
+            spec: The trial.
+            endpoints: Where the load goes.
+            folder: Of the trial.
+            affinity: Numbers of the CPUs that the processes may use; empty for all.
 
         Raises:
             UsageError: The load's settings contradict each other.
@@ -69,6 +75,7 @@ class Senders:
                     stack.enter_context(sender)
                 return cls(senders, stack.pop_all(), driver)
             program, env = _program(endpoints)
+            jobs = whole.shared(spec.load.senders or 1)
             senders = [
                 stack.enter_context(
                     Sender.start(
@@ -76,10 +83,10 @@ class Senders:
                         job.ticks.with_suffix(".json"),
                         program=program,
                         env=env,
-                        affinity=affinity,
+                        affinity=cpus,
                     )
                 )
-                for job in whole.shared(spec.load.senders or 1)
+                for job, cpus in zip(jobs, share_cpus(affinity, len(jobs)), strict=True)
             ]
             return cls(senders, stack.pop_all())
 
@@ -155,6 +162,13 @@ class Senders:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def share_cpus(cpus: Sequence[int], senders: int) -> list[Sequence[int]]:
+    """Give each sender CPUs that no other has; where there are too few, all have all of them."""
+    if len(cpus) < senders:
+        return [cpus] * senders
+    return [cpus[number::senders] for number in range(senders)]
 
 
 def add_up(parts: Sequence[Sent]) -> SenderSummary:

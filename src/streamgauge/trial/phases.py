@@ -240,7 +240,7 @@ class Trial:
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
-        cpus = self._cpus[self.spec.cores :] if self.spec.cores else None
+        cpus = self._cpus[self.spec.cores :] if self.spec.cores else ()
         sender = Senders.start(self.spec, self.endpoints, self.folder, affinity=cpus)
         self.watch.sender = sender
         sender.check = self.watch.check

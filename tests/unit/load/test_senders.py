@@ -1,11 +1,12 @@
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.messages import LINES, SenderJob, Sent, TickLine
-from streamgauge.load.senders import add_ticks, add_up
+from streamgauge.load.senders import add_ticks, add_up, share_cpus
 from streamgauge.spec.trial import TrialSpec
 
 late = st.lists(st.tuples(st.integers(0, 10**8), st.integers(1, 1000)), max_size=20)
@@ -75,6 +76,22 @@ def test_senders_share_a_job_and_write_files_of_their_own() -> None:
         (1, 3, "sender-2.parquet"),
         (2, 3, "sender-3.parquet"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "senders", "shares"),
+    [
+        ([], 2, [[], []]),
+        ([3], 2, [[3], [3]]),
+        ([2, 3], 2, [[2], [3]]),
+        ([2, 3, 4], 2, [[2, 4], [3]]),
+        ([2, 3], 1, [[2, 3]]),
+    ],
+)
+def test_senders_have_cpus_of_their_own_where_there_are_enough(
+    cpus: list[int], senders: int, shares: list[list[int]]
+) -> None:
+    assert share_cpus(cpus, senders) == shares
 
 
 def test_ticks_are_added() -> None:
