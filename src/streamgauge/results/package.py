@@ -66,7 +66,7 @@ def preset(record: RunRecord) -> dict[str, Json]:
     fields |= spec.model_dump(
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
-    if spec.schedule is None:
+    if spec.schedule is None and "rates" in spec.origins:  # a search without a guess has none
         fields["rates"] = [_rate(rate) for rate in spec.rates]
     fields["duration"] = _seconds(spec.duration_s)
     fields["warmup"] = _seconds(spec.warmup_s)
