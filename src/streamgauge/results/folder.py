@@ -44,7 +44,7 @@ class RunRecord(Model):
     started: str
     spec: RunSpec
     command: list[str]
-    """The command that was typed."""
+    """What repeats the run: the words of a shell's line, quoted."""
     workload_version: str | None = None
     machine: dict[str, JsonValue]
     owner: Owner
