@@ -30,6 +30,9 @@ def main(names: list[str]) -> int:
     chosen = names or [each.name for each in BENCHMARKS.values() if not each.slow]
     measured = [each for name in chosen for each in _run(BENCHMARKS[name])]
     _print(measured)
+    if not names:
+        rest = " ".join(each.name for each in BENCHMARKS.values() if each.slow)
+        print(f"\nThese take minutes, and run only when named (ONLY=…): {rest}")
     return 1 if any(each.met is False for each in measured) else 0
 
 

@@ -1,4 +1,4 @@
-"""How long `make setup` takes."""
+"""How long `make setup` and `make demo` take."""
 
 from __future__ import annotations
 
@@ -36,3 +36,12 @@ def setup() -> Iterator[Measurement]:
         home.mkdir()
         caches = {"HOME": str(home), "UV_CACHE_DIR": str(home / "uv"), "PIP_NO_CACHE_DIR": "1"}
         yield at_most("setup.from_nothing", _setup_s(clone, {**os.environ, **caches}), "s", 240)
+
+
+@benchmark("demo", slow=True, makes_runs=True)
+def demo() -> Iterator[Measurement]:
+    """A `make demo` with caches filled."""
+    begin = time.perf_counter()
+    done = subprocess.run(["make", "demo"], cwd=_ROOT, check=False)
+    taken_s = time.perf_counter() - begin if done.returncode == 0 else float("inf")
+    yield at_most("demo", taken_s, "s", 360)

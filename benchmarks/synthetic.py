@@ -24,6 +24,8 @@ START_MS = 1_794_848_000_000
 """When the load of every made-up trial begins."""
 TAIL_S = 2.0
 DRAIN_S = 3.0
+WINDOW_MS = 20
+"""Size of the windows that all outputs are of."""
 _YES = Verdict(holds=True, reason="so it was made")
 _MACHINE = {"host": "made-up", "cpu": "none", "cores": 2, "memory_bytes": 8 << 30, "python": "3"}
 
@@ -67,7 +69,7 @@ def write_trial(folder: RunFolder, spec: TrialSpec, outputs: int) -> TrialResult
     pq.write_table(_timeline(spec), place / "timeline.parquet")
     pq.write_table(_ticks(spec), place / "sender.parquet")
     (place / "progress.jsonl").write_text(_progress(spec), encoding="utf-8")
-    counted = latency.measured(table, span)
+    counted = latency.measured(table, span, WINDOW_MS)
     result = TrialResult(
         spec=spec,
         status="done",
@@ -80,6 +82,7 @@ def write_trial(folder: RunFolder, spec: TrialSpec, outputs: int) -> TrialResult
         started=datetime.fromtimestamp(START_MS / 1000 - 10, UTC).isoformat(),
         phases={"warm-up": spec.warmup_s, "measure": spec.duration_s, "drain": DRAIN_S},
         measured_ms=(span.start_ms, span.end_ms),
+        window_ms=WINDOW_MS,
         settings={"mode": spec.mode or "", "spark.master": "local[2]"},
     )
     folder.write_trial(result)
@@ -87,22 +90,26 @@ def write_trial(folder: RunFolder, spec: TrialSpec, outputs: int) -> TrialResult
 
 
 def latencies(spec: TrialSpec, outputs: int) -> pa.Table:
-    """Return latencies of some 50 ms with a long tail, each due a little after the last."""
+    """Return latencies of some 50 ms with a long tail, each due a little after the last.
+
+    Outputs come after the end of their window; inputs are taken in when they are appended.
+    """
     random = np.random.default_rng(spec.number)
     length_ms = int((spec.warmup_s + spec.duration_s) * 1000)
     intended = START_MS + np.sort(random.integers(0, length_ms, outputs))
     appended = intended + random.integers(0, 3, outputs)
     took = np.minimum(random.lognormal(np.log(50), 0.6, outputs), 60_000)
-    emitted = appended + took.astype(np.int64)
+    window_end = (intended // WINDOW_MS + 1) * WINDOW_MS
+    emitted = np.maximum(appended, window_end) + took.astype(np.int64)
     columns = {
-        "key": pa.array(np.char.mod("%d", np.arange(outputs))),
+        "key": pa.array(np.arange(outputs)).cast(pa.string()),
         "intended": intended,
         "appended": appended,
         "emitted": emitted,
-        "window_end": pa.nulls(outputs, pa.int64()),
+        "window_end": window_end,
         "correct": np.ones(outputs, dtype=bool),
         "event": pa.nulls(outputs, pa.int64()),
-        "ingested": pa.nulls(outputs, pa.int64()),
+        "ingested": appended,
     }
     return pa.table(columns, schema=LATENCIES)
 
@@ -159,5 +166,5 @@ def _progress(spec: TrialSpec) -> str:
         begun = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
         event = {"batchId": number, "timestamp": begun, "durationMs": durations}
         lines.append(json.dumps({"at": at_s + 0.3, "idle": False, "event": event}))
-        lines.append(json.dumps({"at": at_s + 0.5, "idle": True}))
+        lines.append(json.dumps({"at": at_s + 0.5, "idle": True, "gc_ms": number // 3 * 40}))
     return "\n".join(lines) + "\n"

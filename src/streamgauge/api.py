@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from streamgauge.results import tables
 from streamgauge.results.folder import RunFolder, RunRecord, find
 from streamgauge.results.history import side
 from streamgauge.services import choose
+from streamgauge.spec.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
@@ -113,7 +116,7 @@ class RunComparison:
         return forest(self.comparison)
 
 
-def run(target: str, *, runs: Path = RUNS, **options: Any) -> Run:
+def run(target: str, *, runs: Path | str = RUNS, **options: Any) -> Run:
     """Run a workload, write its report and return what it left.
 
     Args:
@@ -123,18 +126,37 @@ def run(target: str, *, runs: Path = RUNS, **options: Any) -> Run:
             `rates=["10k/s"]`, `duration="1m"`, `engine="reference"`, `quick=True`.
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
-    command = ["python", "-c", f"streamgauge.run({target!r}, …)"]
-    folder = runner.start(spec, runs, command, lambda _: None, choose(spec))
+    command = _repeat_command(target, Path(runs), options)
+    folder = runner.start(spec, Path(runs), command, lambda _: None, choose(spec))
     write_report(folder)
     return Run(folder)
 
 
-def open(name: str, *, runs: Path = RUNS) -> Run:
+def open(name: str, *, runs: Path | str = RUNS) -> Run:
     """Open a run by path, id prefix, tag or age (`@0` is the latest)."""
-    return Run(find(runs, name))
+    return Run(find(Path(runs), name))
 
 
-def compare(base: Run | str, other: Run | str, *, runs: Path = RUNS) -> RunComparison:
+def compare(base: Run | str, other: Run | str, *, runs: Path | str = RUNS) -> RunComparison:
     """Compare a run with a base: ratios with intervals, and verdicts in words."""
-    folders = [each.folder if isinstance(each, Run) else find(runs, each) for each in (base, other)]
-    return RunComparison(compare_sides(*(side(folder) for folder in folders)))
+    both = [each if isinstance(each, Run) else open(each, runs=runs) for each in (base, other)]
+    return RunComparison(compare_sides(*(side(each.folder) for each in both)))
+
+
+def _repeat_command(target: str, runs: Path, options: Mapping[str, Any]) -> list[str]:
+    """Return the words of a shell's line that repeats a run; no address in it keeps its user."""
+    given = options if runs == RUNS else {"runs": runs, **options}
+    arguments = [f"{name}={_plain(value)!r}" for name, value in given.items()]
+    code = f"import streamgauge; streamgauge.run({', '.join([repr(target), *arguments])})"
+    return ["python", "-c", shlex.quote(code) if set(code) & set('"$`\\!') else f'"{code}"']
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a literal of Python's writes it."""
+    if isinstance(value, str | Path):
+        return without_user_info(str(value))
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -6,6 +6,8 @@ import os
 import secrets
 from pathlib import Path
 
+from streamgauge.errors import NotReady
+
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
     """Write a file so that readers see all of it or nothing, whatever happens meanwhile."""
@@ -19,3 +21,13 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> Non
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def write_for_user(
+    path: Path, content: str | bytes, remedy: str = "choose another place or make room"
+) -> None:
+    """Write a file where the user wants it; a place that cannot be written is told by name."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise NotReady(f"cannot write {path}: {error.strerror}", remedy) from None

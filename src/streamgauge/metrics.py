@@ -108,6 +108,7 @@ _DECLARED = (
     Metric("rate.offered", "1/s", "none", "Records that were due, per second."),
     Metric("rate.sent", "1/s", "none", "Records that the sender handed over, per second."),
     Metric("rate.appended", "1/s", "none", "Records that the broker appended, per second."),
+    Metric("rate.handed", "1/s", "none", "Records that the engine pulled, per second."),
     Metric("rate.emitted", "1/s", "none", "Outputs that the engine emitted, per second."),
     Metric(
         "rate.catch_up",

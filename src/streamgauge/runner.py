@@ -20,6 +20,7 @@ from streamgauge.results import events
 from streamgauge.results.csv import write_csv
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
+from streamgauge.services import versions as services_versions
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.contracts import Concludes, Experiment, Fetches
 from streamgauge.spec.run import RunSpec
@@ -49,7 +50,7 @@ def start(
     prepare_engine(spec.engine, listen)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
-        facts = machine.describe()
+        facts = {**machine.describe(), **services_versions()}
         ceiling = ceilings.known(facts, spec, _inputs(spec))
         known = {} if ceiling is None else {"ceiling": ceiling}
         version = load_workload(spec.workload).version

@@ -1,8 +1,10 @@
 """A comparison and a sweep in a real browser."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from streamgauge.measure.comparison import compare
 from streamgauge.report.compare_html import html
@@ -39,6 +41,30 @@ def sweep_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_sweep([write_run(place / "runs", trials)], "latency.p99", "rate", place / "sweep.html")
     return place / "sweep.html"
+
+
+@pytest.mark.parametrize("factor", ["mode", "engine"])
+def test_bars_of_a_factor_of_names_stand_side_by_side(
+    tmp_path: Path, open_page: Open, factor: str
+) -> None:
+    names = [(query, name) for query in ("q1", "q3") for name in ("one", "two")]
+    trials = [
+        make_trial(number, {"latency.p99": 0.1 * number}, query=query, **{factor: name})
+        for number, (query, name) in enumerate(names * 2, start=1)
+    ]
+    write_sweep([write_run(tmp_path / "runs", trials)], "latency.p99", factor, tmp_path / "s.html")
+    page = open_page(tmp_path / "s.html")
+    bars = sorted(_across(page, ".mark-rect.role-mark path"))
+    ranges = sorted(_across(page, ".mark-rule.role-mark line"))
+    assert len(bars) == len(ranges) == 4
+    assert all(right <= left + 1 for (_, right), (left, _) in pairwise(bars))
+    assert all(left < at < right for (left, right), (at, _) in zip(bars, ranges, strict=True))
+
+
+def _across(page: Page, selector: str) -> list[tuple[float, float]]:
+    """Return where marks begin and end, from the left."""
+    boxes = [mark.bounding_box() for mark in page.locator(selector).all()]
+    return [(box["x"], box["x"] + box["width"]) for box in boxes if box is not None]
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -8,8 +8,9 @@ from streamgauge.report.html import write_page
 from tests.browser.conftest import Open
 
 DRAWN = {
-    "input", "output", "lag", "latency", "singles", "event_latency",
-    "cpu", "load", "memory", "disk", "network", "batches",
+    "input", "output", "lag",
+    "latency", "singles", "event_latency", "processing_latency", "window_latency",
+    "cpu", "load", "memory", "disk", "network", "batches", "gc",
 }  # fmt: skip
 
 

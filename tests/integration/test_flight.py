@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,35 @@ def test_a_wrong_answer_is_found(bench: Bench, tmp_path: Path, fault: str, count
     result = run(bench, tmp_path, engine_options={"fault": f"{fault}:20"})
     assert result.correct.holds is False
     assert getattr(result.counts, count) == 1
+
+
+SKIPS_A_PARTITION = """
+import json, pathlib, sys, time
+from streamgauge.engines import job as jobs
+from streamgauge.transports.flight import QueueClient
+_, endpoints, progress = jobs.read(pathlib.Path(sys.argv[1]))
+with jobs.ProgressWriter(progress) as writer, QueueClient(endpoints.queues) as client:
+    while True:
+        ends = client.state()["ends"]
+        writer.report({stream: ends[queue] for stream, queue in endpoints.inputs.items()}, True)
+        time.sleep(0.2)
+"""
+
+
+def test_an_engine_that_skips_its_input_lacks_the_answers(bench: Bench, tmp_path: Path) -> None:
+    program = tmp_path / "engine.py"
+    program.write_text(SKIPS_A_PARTITION)
+    options = {"command": f"{sys.executable} {program}"}
+    result = run(bench, tmp_path, engine="command", engine_options=options)
+    assert result.correct.holds is False, result.correct.reason
+    assert result.counts.missing == result.counts.expected > 100
+
+
+def test_outputs_that_come_after_the_drain_stay_missing(bench: Bench, tmp_path: Path) -> None:
+    result = run(bench, tmp_path, engine_options={"fault": "late:20"}, keep=True)
+    assert (result.counts.missing, result.correct.holds) == (1, False)
+    again = validate_again(bench.spark(), tmp_path / "001", result)
+    assert again.counts == result.counts
 
 
 def test_a_probe_finds_everything_there_at_once(bench: Bench, tmp_path: Path) -> None:
@@ -170,6 +200,8 @@ def test_what_was_not_committed_can_be_read_again(
     with QueueClient(queues[1]) as client:
         first = list(client.read("purchases", 1, 0, 10))
         assert list(client.read("purchases", 1, 0, 10)) == first
+        with pytest.raises(pa.ArrowInvalid, match="nobody can be done with what was not pulled"):
+            client.commit({"purchases": [0, 11]})
         client.commit({"purchases": [0, 10]})
         assert client.state()["committed"] == {"purchases": [0, 10]}
         for start, stop in ((0, 10), (10, 10**9), (20, 10)):

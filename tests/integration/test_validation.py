@@ -443,6 +443,18 @@ def test_a_broker_that_died_is_no_verdict() -> None:
             inputs.extent()
 
 
+def test_a_validator_that_died_is_no_verdict_and_is_started_again(
+    session: Session, topics: Topics
+) -> None:
+    inputs, output = topics.filled(sensor_values(10)), topics.filled([])
+    job = JobSpec("espbench", "identity", {}, partitions=1, seed=1, options={})
+    spark = session.get()
+    spark.sparkContext._gateway.proc.kill()  # type: ignore[union-attr]
+    with pytest.raises(TrialInvalid, match="Spark failed while validating"):
+        validate(spark, BY_NAME["identity"], {"sensor1": inputs}, output, {}, job)
+    assert check(session, "identity", inputs, output).counts.missing == 10
+
+
 # ---- the session
 
 CHILD = """

@@ -1,8 +1,13 @@
+import shlex
+from pathlib import Path
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import streamgauge
-from streamgauge.errors import UsageError
+from streamgauge import runner
+from streamgauge.errors import NotReady, UsageError
 from tests.unit.runs import three_trials, write_run
 
 
@@ -50,3 +55,54 @@ def test_runs_compare_by_name_or_as_objects(tmp_path):
     assert found.chart() is not None
     assert "▼ slower" in found._repr_markdown_()
     assert found.pairs[0].query == "q3"
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What runs are started with; nothing is started."""
+    seen = []
+
+    def start(spec, runs, command, *_):
+        seen.append((spec, runs, command))
+        raise NotReady("nothing is started here")
+
+    monkeypatch.setattr(runner, "start", start)
+    return seen
+
+
+def test_the_call_that_repeats_a_run_has_all_its_options(started):
+    with pytest.raises(NotReady):
+        streamgauge.run("espbench/q3", rates=["10k/s"], engine="noop", quick=True)
+    (_, _, command) = started[0]
+    assert " ".join(command) == (
+        'python -c "import streamgauge;'
+        " streamgauge.run('espbench/q3', rates=['10k/s'], engine='noop', quick=True)\""
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rates": ("1k/s", "2k/s"), "repeats": 3, "duration": "1m", "cores": None},
+        {"runs": Path("else where"), "seed": np.int64(7), "rates": np.array([1000, 2000])},
+        {"runs": "elsewhere", "tags": {"note": 'it\'s "$HOME"!'}, "load": {"linger": "2ms"}},
+        {"parameters": {"warehouses": 4}, "objectives": ("latency.p99<2s",), "keep": True},
+    ],
+)
+def test_the_call_that_repeats_a_run_repeats_it(started, options):
+    with pytest.raises(NotReady):
+        streamgauge.run("espbench/q1,q3", engine="noop", **options)
+    python, flag, code = shlex.split(" ".join(started[0][2]))
+    assert (python, flag) == ("python", "-c")
+    with pytest.raises(NotReady):
+        exec(code, {})
+    assert started[1] == started[0]
+
+
+def test_the_call_that_repeats_a_run_names_no_user(started):
+    with pytest.raises(NotReady):
+        streamgauge.run("espbench/q5", postgres="postgresql://somebody@db:5433/bench")
+    (spec, _, command) = started[0]
+    assert spec.postgres_user == "somebody"
+    assert "somebody" not in " ".join(command)
+    assert "postgres='postgresql://db:5433/bench'" in " ".join(command)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.doctor import system
+from streamgauge.doctor import examine, system
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,15 @@ def test_trying_realtime_priority_leaves_this_process_as_it_was():
     before = os.sched_getscheduler(0)
     system.may_use_fifo()
     assert os.sched_getscheduler(0) == before
+
+
+def test_a_folder_that_cannot_be_written_is_a_finding_among_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    monkeypatch.setenv("STREAMGAUGE_CACHE_DIR", str(file / "cache"))
+    found = {each.name: each for each in examine(tmp_path, start=False, progress=print)}
+    assert found["folder of cache"].state == "missing"
+    assert found["folder of cache"].remedy
+    assert "memory" in found

@@ -100,8 +100,14 @@ def _title(thing: object) -> str:
 
 def _services() -> list[Item]:
     from streamgauge.services import NAMES, embedded
+    from streamgauge.services.java import find_java
 
-    return [Item(name, "ok", _title(embedded(name))) for name in NAMES]
+    items = {name: Item(name, "ok", _title(embedded(name))) for name in NAMES}
+    try:
+        find_java()
+    except StreamgaugeError as error:
+        items["kafka"] = Item("kafka", "missing", error.message, error.remedy)
+    return list(items.values())
 
 
 def _presets() -> list[Item]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from streamgauge.errors import NotReady
-from streamgauge.files import write_atomically
+from streamgauge.files import write_for_user
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,12 +37,7 @@ def print_line(text: str = "") -> None:
 
 def write_output(file: Path, content: str | bytes) -> None:
     """Write a result to a file that the user named."""
-    try:
-        write_atomically(file, content)
-    except OSError as error:
-        raise NotReady(
-            f"cannot write {file}: {error.strerror}", "choose another with --output"
-        ) from None
+    write_for_user(file, content, "choose another with --output")
 
 
 def progress(text: str) -> None:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.live.state import Ended, Kind, Sample, State, Trial, fold
+from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_rates, fold
 from streamgauge.metrics import ROLES
 from streamgauge.planning import load_experiment
 from streamgauge.results.events import count_trials
@@ -32,7 +32,7 @@ _SHOWN = 8
 
 
 class Progress:
-    """Shows the trial that runs: phase, rate, lag, newest latency, CPU, and the trials before."""
+    """Shows the trial that runs: why, phase, rates, lag, newest latency, CPU; those before it."""
 
     def __init__(
         self,
@@ -111,6 +111,8 @@ def panel(
         parts.append(Text("  ".join(_ended(each) for each in ended[-_SHOWN:]), "dim"))
     head = Text(f"[{trial.number}{of}] {_asked(trial.kind)}", "bold")
     parts.append(head.append(f"  {_phase(trial, now_s)}", "not bold"))
+    if trial.kind.why:
+        parts.append(Text(f"why: {trial.kind.why}", "dim"))
     if samples:
         parts.append(_figures(samples))
     if trial.next is not None:
@@ -137,6 +139,7 @@ def _figures(samples: Sequence[Sample]) -> Table:
     table.add_column(justify="right", min_width=8)
     table.add_column(no_wrap=True)
     table.add_row(*_row("sent", [each.sent for each in samples], format_rate))
+    table.add_row(*_row("finished", finished_rates(samples), format_rate))
     table.add_row(*_row("lag", [each.lag for each in samples], format_count))
     latencies = [each.newest_latency for each in samples]
     table.add_row(*_row("newest latency (a sample)", latencies, _latency))

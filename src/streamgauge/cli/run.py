@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -269,7 +268,7 @@ def run(
     if dry_run:
         return _show_plan(spec, as_json=as_json)
     with _page(runs_dir, wanted=live):
-        return _finish(_start(spec, runs_dir), as_json=as_json)
+        return _finish(_start(context, spec, runs_dir), as_json=as_json)
 
 
 def _page(runs_dir: Path, *, wanted: bool) -> AbstractContextManager[object]:
@@ -289,16 +288,18 @@ def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpe
 
 def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
     """Keep what was given, with the way it came: option or environment."""
+    from streamgauge.cli.repeat import from_environment
     from streamgauge.planning import Asked
 
     names = {"rates": "rate"}
-    asked = {}
-    for name, value in given.items():
-        if value is not None:
-            source = context.get_parameter_source(names.get(name, name))
-            origin = "environment" if source is not None and "ENV" in source.name else "option"
-            asked[name] = Asked(value, origin)  # type: ignore[arg-type]  # one of two literals
-    return asked
+    return {
+        name: Asked(
+            value,
+            "environment" if from_environment(context, names.get(name, name)) else "option",
+        )
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
@@ -327,19 +328,18 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
     return pairs
 
 
-def _start(spec: RunSpec, runs_dir: Path) -> RunFolder:
+def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
+    from streamgauge.cli.repeat import repeat_command
     from streamgauge.services import choose
     from streamgauge.services.service import Options
-    from streamgauge.spec.addresses import without_user_info
 
-    command = ["streamgauge", *map(without_user_info, sys.argv[1:])]
     with Progress(spec) as progress:
         return runner.start(
             spec,
             runs_dir,
-            [shlex.quote(word) for word in command],
+            repeat_command(context, spec, sys.argv[1:]),
             progress.show,
             choose(spec, Options(progress=progress.note)),
         )

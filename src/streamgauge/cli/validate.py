@@ -9,6 +9,7 @@ import typer
 
 from streamgauge.cli.output import Json, print_json, print_line, progress
 from streamgauge.cli.show import RunsDir
+from streamgauge.errors import UsageError
 
 EXAMPLES = """\b
 Examples:
@@ -32,6 +33,8 @@ def validate(
     folder = find(runs_dir, run)
     with machine.exclusive(f"validate {folder.name}"):
         found = validate_run(folder, lambda number: progress(f"validating trial {number}"))
+    if not found:
+        raise UsageError(f"{folder.name} has no trial that was done: there is nothing to validate")
     if as_json:
         trials = [{"trial": number, **counts.model_dump()} for number, counts in found.items()]
         print_json({"run": folder.name, "trials": trials})

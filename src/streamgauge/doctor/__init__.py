@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
 from streamgauge.doctor.system import system_findings
+from streamgauge.errors import NotReady
 from streamgauge.services import NAMES, detached, embedded, runtime
 from streamgauge.services.service import Options
 
@@ -22,7 +24,8 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         start: Whether to fetch what is needed, and to start and stop each service.
         progress: Is told what is going on.
     """
-    findings = system_findings([folder, runtime.data_dir(), runtime.cache_dir()])
+    folders, findings = _folders(folder)
+    findings = system_findings(folders) + findings
     if start:
         findings.append(services.removed_leftovers(detached.remove_leftovers()))
     else:
@@ -33,3 +36,21 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
     findings += [software.fetched_jars_of(each, progress) for each in software.COMPONENTS]
     options = Options(progress=progress)
     return findings + [services.startable(embedded(name, options)) for name in NAMES]
+
+
+def _folders(runs: Path) -> tuple[list[Path], list[Finding]]:
+    """Return the folders that will be written to, and what is wrong with the others."""
+    found, wrong = [], []
+    makers = {"runs": lambda: runs, "data": runtime.data_dir, "cache": runtime.cache_dir}
+    for name, make in makers.items():
+        try:
+            folder = make()
+        except NotReady as error:
+            wrong.append(Finding(f"folder of {name}", "missing", error.message, error.remedy))
+            continue
+        found.append(folder)
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        if not os.access(there, os.W_OK):
+            remedy = "Choose another, by --runs-dir or STREAMGAUGE_CACHE_DIR, or make it writable."
+            wrong.append(Finding(f"folder of {name}", "missing", f"cannot write {there}", remedy))
+    return found, wrong

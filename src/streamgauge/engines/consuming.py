@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Protocol, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -97,8 +98,9 @@ class QueueInputs:
         start = self._read[queue][partition]
         found = pa.Table.from_batches(self._client.read(queue, partition, start, stop))
         self._read[queue][partition] = stop
-        places = [pa.array([partition] * len(found), pa.int32()), pa.array(range(start, stop))]
-        return found.append_column("partition", places[0]).append_column("offset", places[1])
+        partitions = pa.repeat(pa.scalar(partition, pa.int32()), len(found))
+        offsets = pa.array(np.arange(start, stop))
+        return found.append_column("partition", partitions).append_column("offset", offsets)
 
 
 class TopicInputs:

@@ -113,9 +113,10 @@ def _repeat(pair: Pair, _: bytes | None) -> list[Output]:
 
 def _alter_value(pair: Pair, _: bytes | None) -> list[Output]:
     value = pair[0].value
-    middle = len(value) // 2
-    other = b"0" if value[middle : middle + 1] != b"0" else b"1"
-    return [replace(pair[0], value=value[:middle] + other + value[middle + 1 :]), pair[1]]
+    digits = [found.start() for found in re.finditer(rb"\d", value)]
+    at = min(digits, key=lambda place: abs(place - len(value) // 2))
+    other = b"%d" % ((int(value[at : at + 1]) + 1) % 10)
+    return [replace(pair[0], value=value[:at] + other + value[at + 1 :]), pair[1]]
 
 
 def _alter_id(pair: Pair, _: bytes | None) -> list[Output]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.live.follow import Follower
-from streamgauge.live.state import PHASES, Ended, Sample, State
+from streamgauge.live.state import PHASES, Ended, Sample, finished_rates
 from streamgauge.metrics import Metric, Unit, declared
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -32,7 +32,7 @@ class Family:
 
 def write(follower: Follower | None) -> str:
     """Write all that is known of a run."""
-    families = [] if follower is None else [_run(follower), *_trials(follower.state)]
+    families = [] if follower is None else [_run(follower), *_trials(follower)]
     lines = [line for family in families if family.values for line in _lines(family)]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
@@ -48,7 +48,8 @@ def _run(follower: Follower) -> Family:
     return Family("streamgauge_run", "info", "The run that is shown.", [(labels, 1)])
 
 
-def _trials(state: State) -> Iterator[Family]:
+def _trials(follower: Follower) -> Iterator[Family]:
+    state = follower.state
     yield Family(
         "streamgauge_trials_ended",
         "gauge",
@@ -72,8 +73,8 @@ def _trials(state: State) -> Iterator[Family]:
     yield Family("streamgauge_trial", "info", "The trial under way.", [(labels, 1)])
     phases = [({"streamgauge_phase": name}, float(name == trial.phase)) for name in PHASES]
     yield Family("streamgauge_phase", "stateset", "The phase of the trial under way.", phases)
-    if state.sample is not None:
-        yield from _figures(state.sample)
+    if samples := follower.since(None).samples:
+        yield from _figures(samples[-1], finished_rates(samples)[-1])
 
 
 def _counted(ended: Iterable[Ended], verdict: str) -> dict[str, int]:
@@ -84,10 +85,16 @@ def _counted(ended: Iterable[Ended], verdict: str) -> dict[str, int]:
     return counts
 
 
-def _figures(sample: Sample) -> Iterator[Family]:
+def _figures(sample: Sample, finished: float | None) -> Iterator[Family]:
     yield _declared("rate.offered", {"": sample.offered})
     yield _declared("rate.sent", {"": sample.sent})
     yield _declared("rate.appended", {"": sample.appended})
+    yield Family(
+        "streamgauge_rate_finished_per_second",
+        "gauge",
+        "Records that the engine finished, per second, as it last reported.",
+        _values({"": finished}),
+    )
     yield _declared("lag.<statistic>", {"": sample.lag})
     yield _declared("cpu.<role>", sample.cpu)
     yield _declared("memory.<role>", sample.memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 Event = Mapping[str, object]
@@ -127,6 +127,19 @@ def fold(state: State, event: Event) -> State:
     if state.trial is None or state.trial.number != number:
         return state
     return _phase(state, state.trial, event) if "phase" in event else _sampled(state, event)
+
+
+def finished_rates(samples: Sequence[Sample]) -> list[float | None]:
+    """Return what the engine finished per second as it last told, unless that is too long ago."""
+    rates: list[float | None] = []
+    told: Sample | None = None
+    for sample in samples:
+        if sample.finished is not None:
+            told = sample
+        elif told is not None and sample.at - told.at > TIMELY_S:
+            told = None
+        rates.append(told.finished if told is not None else None)
+    return rates
 
 
 def _begun(number: int, event: Event) -> Trial:

@@ -38,6 +38,8 @@ class Outputs:
         if not rows:
             return
         values = batch.column("value")
+        if values.null_count:
+            raise ValueError("an output without a value is none")
         with self._lock:
             offsets = np.arange(self.count, self.count + rows)
             times = np.full(rows, now_ms)

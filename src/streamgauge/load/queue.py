@@ -172,7 +172,7 @@ class Ticks:
         return np.asarray(self.at_ms[np.searchsorted(self.load, index, side="right")])
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _build(spec_json: str, stream: str) -> Queue:
     spec = TrialSpec.model_validate_json(spec_json)
     workload = cast("type[HasColumns]", registry.load("workloads", spec.workload))()

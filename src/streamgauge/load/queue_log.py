@@ -17,10 +17,10 @@ class QueueLog(Model):
     """The content of queues.json; with the trial's spec it tells all."""
 
     filling: Filling
-    queues: dict[str, str]
-    """Name of the queue of each stream."""
     handed: dict[str, list[int]]
-    """How far each partition of each queue was handed out."""
+    """How far each partition of each stream was handed out."""
+    outputs: int | None = None
+    """How many had come back when the trial was drained; None when it was not recorded."""
     at_ms: list[int]
     load: list[int]
     """Records of the load that were there at each of these times, of each stream."""

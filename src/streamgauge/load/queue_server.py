@@ -123,7 +123,9 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
         if action.type == COMMIT:
             with self._lock:
                 for name, ends in json.loads(action.body.to_pybytes()).items():
-                    done = self.committed[name]
+                    done, handed = self.committed[name], self.handed[name]
+                    if any(end > have for end, have in zip(ends, handed, strict=True)):
+                        raise ValueError(f"{name}: nobody can be done with what was not pulled")
                     done[:] = [max(*both) for both in zip(done, ends, strict=True)]
             return _answer({})
         raise KeyError(f"unknown action {action.type!r}: {STATE} and {COMMIT} are known")
@@ -146,27 +148,30 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
             for batch in self._queues[name].batches(partition, start, stop, filling):
                 yield batch
                 at += len(batch)
+        except GeneratorExit:
+            self._complain(
+                f"the engine broke off the transfer of {name}, partition {partition},"
+                f" {stop - at} records before its end"
+            )
+            raise
         finally:
             with self._lock:
                 handed = self.handed[name]
-                handed[partition] = max(handed[partition], at)
-            if at < stop:
-                self._complain(
-                    f"the engine broke off the transfer of {name}, partition {partition},"
-                    f" {stop - at} records before its end"
-                )
+                # A gap before this range was not handed out.
+                if start <= handed[partition]:
+                    handed[partition] = max(handed[partition], at)
 
 
 class _Doorkeeper(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # PyArrow has no types
     """Lets in who knows the token."""
 
     def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}"
+        self._expected = f"Bearer {token}".encode()
 
     def start_call(self, info: flight.CallInfo, headers: Mapping[str, list[str]]) -> None:  # noqa: ARG002
         """Look at a call's token."""
         given = headers.get("authorization", [""])[0]
-        if not hmac.compare_digest(given, self._expected):
+        if not hmac.compare_digest(given.encode(), self._expected):
             raise flight.FlightUnauthenticatedError("the token is not the one of this trial")
 
 
@@ -234,9 +239,8 @@ class QueueLoad:
     def log(self) -> QueueLog:
         """Return what the queues have held, for whoever needs the same records again."""
         return QueueLog(
-            queues=self._names,
             filling=self._server.filling,
-            handed=self._server.handed,
+            handed={stream: self._server.handed[name] for stream, name in self._names.items()},
             at_ms=[at_ms for at_ms, _ in self._ticks],
             load=[load for _, load in self._ticks],
         )
@@ -265,6 +269,8 @@ class QueueLoad:
         """Make what is due available, and note how late each millisecond's records are."""
         done = self._server.filling.load
         self._server.filling = self._server.filling.model_copy(update={"load": due})
+        if not self._spec.preload:
+            now_ms = time.time_ns() // _NS  # not before it was there
         self._ticks.append((now_ms, due))
         while done < due and not self._spec.preload:
             intended_ms = self._schedule.intended_ms(done)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
@@ -17,6 +17,29 @@ from streamgauge.spec.contracts import Json
 MOST_MARKS = 120
 """More boundaries than this would be a curtain before the chart."""
 _WHOLE = "triggerExecution"
+
+
+class _Read(BaseModel):
+    """A part of a line; it may say more than is read here."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Event(_Read):
+    timestamp: AwareDatetime
+    durations: dict[str, FiniteFloat] = Field(alias="durationMs")
+
+
+class _BatchLine(_Read):
+    event: _Event
+
+
+class _GarbageLine(_Read):
+    at: FiniteFloat
+    gc_ms: FiniteFloat
+
+
+_Line = TypeVar("_Line", bound=_Read)
 
 
 @dataclass(frozen=True)
@@ -31,9 +54,8 @@ class Batch:
 
 
 def read_batches(file: Path, frame: Frame) -> list[Batch]:
-    """Read all batches; lines that are cut off or of another kind are left out."""
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        found = [_batch(event, frame) for event in _events(lines)]
+    """Read all batches; lines that are cut off, malformed or of another kind are left out."""
+    found = [_batch(line.event, frame) for line in _lines(file, "event", _BatchLine)]
     return [batch for batch in found if batch.at_s >= frame.start_s]
 
 
@@ -55,17 +77,13 @@ def phases(batches: list[Batch], frame: Frame) -> dict[str, Json]:
 
 def collections(file: Path, frame: Frame) -> dict[str, Json]:
     """Return how long the engine collected garbage, in milliseconds of each second."""
-    at_s, total_ms = [], []
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if '"gc_ms"' in line and line.endswith("\n"):
-                report = json.loads(line)
-                at_s.append(report["at"] - frame.origin_ms / 1000)
-                total_ms.append(report["gc_ms"])
-    if not at_s:
+    found = sorted((line.at, line.gc_ms) for line in _lines(file, "gc_ms", _GarbageLine))
+    if not found:
         return {}
+    at_s, total_ms = np.array(found).T
     seconds = np.arange(frame.start_s, frame.end_s, frame.bin_s)
-    reached = np.interp([*seconds, seconds[-1] + frame.bin_s], at_s, total_ms)
+    edges = np.append(seconds, seconds[-1] + frame.bin_s)
+    reached = np.interp(edges, at_s - frame.origin_ms / 1000, total_ms)
     each = np.round(np.diff(reached) / frame.bin_s, 1)
     return {"t": seconds.tolist(), "gc": each.tolist()}
 
@@ -76,22 +94,19 @@ def describe(batches: list[Batch]) -> str:
     return f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
 
 
-def _events(lines: Iterator[str]) -> Iterator[dict[str, Json]]:
-    for line in lines:
-        if '"event"' not in line:
-            continue
-        try:
-            event = json.loads(line)["event"]
-        except (ValueError, KeyError, TypeError):
-            continue
-        if isinstance(event, dict) and isinstance(event.get("durationMs"), dict):
-            yield event
+def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
+    """Yield the lines of a kind, as far as they make sense."""
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if f'"{key}"' in line:
+                try:
+                    yield kind.model_validate_json(line)
+                except ValidationError:
+                    continue
 
 
-def _batch(event: dict[str, Json], frame: Frame) -> Batch:
-    begun = datetime.fromisoformat(str(event["timestamp"]))
-    durations = event["durationMs"]
-    assert isinstance(durations, dict)
-    took = {name: float(str(value)) for name, value in durations.items()}
+def _batch(event: _Event, frame: Frame) -> Batch:
+    at_s = event.timestamp.timestamp() - frame.origin_ms / 1000
+    took = dict(event.durations)
     whole_ms = took.pop(_WHOLE, sum(took.values()))
-    return Batch(round(begun.timestamp() - frame.origin_ms / 1000, 2), took, whole_ms)
+    return Batch(round(at_s, 2), took, whole_ms)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from streamgauge.errors import NotReady
-from streamgauge.files import write_atomically
+from streamgauge.files import write_for_user
 from streamgauge.report import figures, sections, stairs
 from streamgauge.report.markup import Html, tag
 from streamgauge.report.page import chart_library, make_page
@@ -24,13 +23,7 @@ def write_report(folder: RunFolder) -> Path:
 
 def write_page(folders: Sequence[RunFolder], file: Path) -> None:
     """Write a page of one or several runs."""
-    text = report_page(folders)
-    try:
-        write_atomically(file, text)
-    except OSError as error:
-        raise NotReady(
-            f"cannot write {file}: {error.strerror}", "choose another place or make room"
-        ) from None
+    write_for_user(file, report_page(folders))
 
 
 def report_page(folders: Sequence[RunFolder]) -> str:

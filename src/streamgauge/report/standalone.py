@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from streamgauge.files import write_atomically
+from streamgauge.files import write_for_user
 
 # Okabe and Ito's colours, the light ones darkened: each stands out from white and from black.
 PALETTE = ("#1f7fc0", "#d55e00", "#009e73", "#b5599a", "#b98900", "#7d8590", "#5b6fd6", "#a0522d")
@@ -82,7 +82,7 @@ def write_page(
     file: Path, title: str, body: Sequence[str], charts: Mapping[str, alt.TopLevelMixin]
 ) -> None:
     """Write a page whole or not at all."""
-    write_atomically(file, page(title, body, charts))
+    write_for_user(file, page(title, body, charts))
 
 
 def element(name: str, text: str, class_: str = "") -> str:

@@ -1,4 +1,4 @@
-"""A metric over a factor, for a set of runs: lines with ranges, a chart per machine."""
+"""A metric over a factor, for a set of runs: lines or bars with ranges, a chart per machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
 
 
 def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevelMixin:
-    """Draw the points of one machine: a line per series, a bar from smallest to largest trial."""
+    """Draw the points of one machine, each with its range from smallest to largest trial.
+
+    A factor that is a number or a date gives a line per series, one of names bars side by side.
+    """
     declared = metric(name)
     scale, unit = _SCALED.get(declared.unit, (1.0, declared.unit))
     series = list(dict.fromkeys(point.series for point in points))
@@ -55,15 +58,34 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
         tooltip=["series:N", "at:N", "median:N", "range:N", "trials:Q"],
     )
     axis = alt.Axis(title=f"{name} in {unit}" if unit != "1" else name)
-    value = alt.Y("value:Q", axis=axis, scale=alt.Scale(zero=True))
-    ranges = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
-    points_ = base.mark_point(size=60, filled=True, opacity=1).encode(
-        y=value, shape=alt.Shape("series:N", scale=alt.Scale(domain=series))
-    )
-    layers = [ranges, points_]
-    if isinstance(points[0].factor, float | int) or factor == "date":
-        layers.insert(0, base.mark_line(strokeWidth=2).encode(y=value))
+    draw = _bars if _is_named(factor, points) else _lines
+    layers = draw(base, axis, series)
     return configured(alt.layer(*layers).properties(width="container", height=320), series)
+
+
+def _lines(base: alt.Chart, axis: alt.Axis, series: Sequence[str]) -> list[alt.Chart]:
+    value = alt.Y("value:Q", axis=axis, scale=alt.Scale(zero=True))
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=series))
+    return [
+        base.mark_line(strokeWidth=2).encode(y=value),
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q"),
+        base.mark_point(size=60, filled=True, opacity=1).encode(y=value, shape=shape),
+    ]
+
+
+def _bars(base: alt.Chart, axis: alt.Axis, series: Sequence[str]) -> list[alt.Chart]:
+    beside = base.encode(
+        xOffset=alt.XOffset("series:N", scale=alt.Scale(type="band", domain=series))
+    )
+    value = alt.Y("value:Q", axis=axis, scale=alt.Scale(zero=True))
+    return [
+        beside.mark_bar(opacity=0.5).encode(y=value),
+        beside.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q"),
+    ]
+
+
+def _is_named(factor: str, points: Sequence[Point]) -> bool:
+    return factor != "date" and isinstance(points[0].factor, str)
 
 
 def _of(points: Sequence[Point], machine: str) -> list[Point]:
@@ -76,7 +98,7 @@ def _of(points: Sequence[Point], machine: str) -> list[Point]:
 def _axis(factor: str, points: Sequence[Point]) -> alt.X:
     if factor == "date":
         return alt.X("factor:T", title=None)
-    if isinstance(points[0].factor, str):
+    if _is_named(factor, points):
         return alt.X("factor:N", title=factor, axis=alt.Axis(labelAngle=0))
     values = sorted({float(point.factor) for point in points})
     wide = values[0] > 0 and values[-1] / values[0] >= 10

@@ -44,7 +44,7 @@ class RunRecord(Model):
     started: str
     spec: RunSpec
     command: list[str]
-    """The command that was typed."""
+    """What repeats the run: the words of a shell's line, quoted."""
     workload_version: str | None = None
     machine: dict[str, JsonValue]
     owner: Owner
@@ -139,8 +139,9 @@ class RunFolder:
         return self.path / "trials" / f"{number:03}"
 
     def trial_folders(self) -> list[Path]:
-        """Return the folders of all trials, finished or not, in order."""
-        return sorted((self.path / "trials").glob("[0-9]*"))
+        """Return the folders of all trials, finished or not, in the order of their numbers."""
+        found = (self.path / "trials").glob("[0-9]*")
+        return sorted((each for each in found if each.name.isdecimal()), key=_number)
 
     def write_trial(self, result: TrialResult) -> None:
         """Write trial.json, the last file of a trial."""
@@ -214,6 +215,10 @@ def tagged(record: RunRecord, name: str) -> bool:
     tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
+
+
+def _number(trial: Path) -> int:
+    return int(trial.name)
 
 
 def _this_process() -> Owner:

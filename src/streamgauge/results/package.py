@@ -14,7 +14,7 @@ import yaml
 from streamgauge.results.csv import csv_text
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.contracts import Json
-from streamgauge.spec.run import Variant
+from streamgauge.spec.run import RunSpec, Variant
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_rate, parse_rate
 
@@ -32,7 +32,7 @@ runs the same on another machine, with Streamgauge {version}. This is what it wa
 
 | file | what |
 |---|---|
-| `preset.yaml` | everything that was asked for, complete |
+| `preset.yaml` | everything that was asked for |
 | `results.csv` | a line per trial: verdicts, counts, metrics in SI units |
 | `run.json` | the machine, the versions of then, status and answer |
 | `packages.txt` | the Python packages where this package was made |
@@ -60,16 +60,16 @@ def package(folder: RunFolder) -> bytes:
 
 
 def preset(record: RunRecord) -> dict[str, Json]:
-    """Return what was asked for as the fields of a preset; addresses stay behind."""
+    """Return what was asked for as the fields of a preset; addresses stay behind.
+
+    Rates and times that nobody named stay out: an experiment may choose its own.
+    """
     spec = record.spec
     fields: dict[str, Json] = {"title": f"{record.id} again"}
     fields |= spec.model_dump(
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
-    if spec.schedule is None:
-        fields["rates"] = [_rate(rate) for rate in spec.rates]
-    fields["duration"] = _seconds(spec.duration_s)
-    fields["warmup"] = _seconds(spec.warmup_s)
+    fields |= {name: value for name, value in _load_and_times(spec).items() if name in spec.origins}
     ways = spec.variants or (Variant(load=spec.load, partitions=spec.partitions),)
     fields["partitions"] = list(dict.fromkeys(way.partitions for way in ways))
     fields["load"] = [_load(load) for load in dict.fromkeys(way.load for way in ways)]
@@ -90,6 +90,14 @@ def packages() -> list[str]:
             continue  # of another platform
         wanted += [_name(each) for each in metadata.requires(name) or () if "extra ==" not in each]
     return [f"{name}=={found[name]}" for name in sorted(found)]
+
+
+def _load_and_times(spec: RunSpec) -> dict[str, Json]:
+    times: dict[str, Json] = {
+        "duration": _seconds(spec.duration_s),
+        "warmup": _seconds(spec.warmup_s),
+    }
+    return times if spec.schedule else {"rates": [_rate(rate) for rate in spec.rates], **times}
 
 
 def _name(requirement: str) -> str:

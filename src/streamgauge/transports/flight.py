@@ -102,6 +102,10 @@ class FlightTransport:
         ends: dict[str, list[int]] = state["ends"]
         return ends[name] if name in ends else [int(state["outputs"])]
 
+    def handed(self) -> int:
+        """Count the records that were handed out, over all partitions of all queues."""
+        return sum(map(sum, self._state()["handed"].values()))
+
     def newest(self, name: str) -> tuple[int, bytes] | None:  # noqa: ARG002 - there is one output
         """Return time and value of the newest output; None when there is none."""
         newest = self._state()["newest"]

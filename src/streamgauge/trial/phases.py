@@ -117,6 +117,8 @@ class Trial:
 
     def _clean_up(self) -> None:
         """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
+        if not self.spec.keep:
+            record.drop_records(self.folder)
         with self.transport:
             if self.bench.kafka is None or self.bench.kafka.lost() is None:
                 try:
@@ -361,8 +363,6 @@ class Trial:
                 answers=self.engine.answers,
             )
             record.write_validation(self.folder, self.outcome.validation)
-            if not self.spec.keep:
-                record.drop_records(self.folder)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:
@@ -375,7 +375,8 @@ class Trial:
     def _records(self) -> tuple[dict[str, Records], Records | None]:
         """Return the records to be validated, and keep them where that was asked for."""
         if self.endpoints.flight is not None:
-            return record.queue_records(self.spec, self.folder, self._output_ends)
+            record.close_queues(self.folder, *self._output_ends)
+            return record.queue_records(self.spec, self.folder)
         kafka, topics = self.endpoints.broker, self.endpoints.inputs
         inputs: dict[str, Records] = {s: KafkaRecords(kafka, topics[s]) for s in topics}
         output: Records | None = None

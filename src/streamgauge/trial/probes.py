@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
-from streamgauge.spec.contracts import Endpoints, Query, Transport
+from streamgauge.spec.contracts import Endpoints, HandsOut, Query, Transport
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders
@@ -53,6 +53,8 @@ def _offsets(
     done = finished()
     row = {"log_end": float(sum(sum(transport.log_end(t)) for t in endpoints.inputs.values()))}
     row["log_end_at"] = time.time()  # later than the row where the machine is busy
+    if isinstance(transport, HandsOut):
+        row["handed"] = float(transport.handed())
     if done:
         row["finished"] = float(sum(done.values()))
     return row

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from streamgauge.errors import UsageError
 from streamgauge.load.outputs import FILE as OUTPUTS
-from streamgauge.load.queue_log import QueueLog
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
 from streamgauge.measure.catch_up import Backlog, catch_up_rate
 from streamgauge.measure.statistics import Floats, Integers
@@ -24,7 +23,7 @@ from streamgauge.spec.trial import Counts, Pace, TrialResult, TrialSpec, Verdict
 from streamgauge.trial.bench import Outcome
 from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration
-from streamgauge.validation.queue_records import QueueRecords
+from streamgauge.validation.queue_records import QueueRecords, read_log
 from streamgauge.validation.records import ParquetRecords, Records, keep
 
 if TYPE_CHECKING:
@@ -121,16 +120,17 @@ def drop_records(folder: Path) -> None:
     shutil.rmtree(folder / "records", ignore_errors=True)
 
 
-def queue_records(
-    spec: TrialSpec, folder: Path, ends: tuple[int, ...] | None = None
-) -> tuple[dict[str, Records], Records | None]:
+def close_queues(folder: Path, outputs: int) -> None:
+    """Note how many outputs count: what came after the drain does not."""
+    read_log(folder).model_copy(update={"outputs": outputs}).write(folder)
+
+
+def queue_records(spec: TrialSpec, folder: Path) -> tuple[dict[str, Records], Records | None]:
     """Return the records of the driver's queues, to be generated, and what came back."""
     folder = folder.absolute()
-    queues = QueueLog.read(folder).queues
-    inputs: dict[str, Records] = {
-        stream: QueueRecords(spec, stream, queue, folder) for stream, queue in queues.items()
-    }
-    return inputs, ParquetRecords(folder / OUTPUTS, ends)
+    streams = read_log(folder).handed
+    inputs: dict[str, Records] = {name: QueueRecords(spec, name, folder) for name in streams}
+    return inputs, ParquetRecords(folder / OUTPUTS, (read_log(folder).outputs or 0,))
 
 
 def kept_records(
@@ -295,10 +295,11 @@ class _Facts:
             "rate.appended": _appended(validation.times, self.span) / spec.duration_s,
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
-        rows = inside(self.outcome.timeline, self.span, "sent")
-        if len(rows) > 1:
-            passed_s = rows[-1]["at"] - rows[0]["at"]
-            rates["rate.sent"] = (rows[-1]["sent"] - rows[0]["sent"]) / passed_s
+        for metric, name in (("rate.sent", "sent"), ("rate.handed", "handed")):
+            rows = inside(self.outcome.timeline, self.span, name)
+            if len(rows) > 1:
+                passed_s = rows[-1]["at"] - rows[0]["at"]
+                rates[metric] = (rows[-1][name] - rows[0][name]) / passed_s
         return rates
 
 

@@ -12,6 +12,8 @@ RANGE = 50_000
 """Records in a range, about."""
 GENERATED_RANGE = 1_000_000
 """The same of records that are generated, not read: their columns need no parsing."""
+GENERATED_RANGE_OF_GROUPS = 250_000
+"""The same where every record is handed on with its key."""
 BUCKET = 50_000
 """Records whose keys fall into one bucket, about."""
 

@@ -1,4 +1,4 @@
-"""The records of the driver's queues, generated once more for exactly what was handed out."""
+"""The records of the driver's queues, generated once more: all that was offered."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class QueueRecords:
 
     spec: TrialSpec
     stream: str
-    queue: str
     folder: Path
 
     def extent(self) -> list[tuple[int, int]]:
         """Return the first and the next offset of each partition."""
-        return [(0, end) for end in _log(self.folder).handed[self.queue]]
+        queue = queue_of(self.spec, self.stream)
+        return [(0, end) for end in queue.ends(read_log(self.folder).filling)]
 
     def newest_ms(self) -> int | None:
         """Return when the newest record became available, None without records."""
-        log = _log(self.folder)
+        log = read_log(self.folder)
         filling = log.filling
         times = (filling.first_ms, filling.last_ms, filling.sentinel_ms, *log.at_ms[-1:])
         return max((at_ms for at_ms in times if at_ms is not None), default=None)
 
     def read(self, partition: int, start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """Yield the records with offsets from `start` up to `stop`, all of them, in order."""
-        log, queue = _log(self.folder), queue_of(self.spec, self.stream)
+        log, queue = read_log(self.folder), queue_of(self.spec, self.stream)
         at = start
         for batch in queue.batches(partition, start, stop, log.filling):
             offsets = np.arange(at, at + len(batch))
@@ -65,7 +65,12 @@ def _read_log(folder: Path, written_ns: int) -> QueueLog:  # noqa: ARG001 - tell
     return QueueLog.read(folder)
 
 
-def _log(folder: Path) -> QueueLog:
+def read_log(folder: Path) -> QueueLog:
+    """Read what a trial's queues held.
+
+    Raises:
+        TrialInvalid: It was not written, or not to its end.
+    """
     try:
         return _read_log(folder, (folder / FILE).stat().st_mtime_ns)
     except (OSError, ValueError) as error:

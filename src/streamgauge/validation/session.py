@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -80,6 +81,8 @@ class Session:
         Raises:
             NotReady: Spark's JVM does not start.
         """
+        if self._spark is not None and self._launched().poll() is not None:
+            self.stop()  # its JVM died: the trial that saw it is spoilt, the next one is not
         if self._spark is None:
             self._temporary.mkdir(parents=True, exist_ok=True)
             conf = SparkConf(loadDefaults=False).setMaster(self._master)
@@ -93,16 +96,25 @@ class Session:
         """Stop Spark and its JVM, which PySpark by itself leaves running until we end."""
         if self._spark is None:
             return
-        gateway = self._spark.sparkContext._gateway
-        self._spark.stop()
+        gateway, jvm = self._spark.sparkContext._gateway, self._launched()
+        with suppress(Py4JError, OSError):  # a JVM that died cannot be asked to stop
+            self._spark.stop()
         self._spark = None
         assert gateway is not None
         gateway.shutdown()
-        # PySpark would hand the dead gateway to the next session.
-        SparkContext._gateway = None
-        SparkContext._jvm = None
-        _end(gateway.proc)
+        # PySpark would hand the dead gateway, and what was made with it, to the next session.
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = None
+        _end(jvm)
         shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _launched(self) -> subprocess.Popen[bytes]:
+        """Return the JVM of the running session."""
+        assert self._spark is not None
+        gateway = self._spark.sparkContext._gateway
+        assert gateway is not None
+        jvm: subprocess.Popen[bytes] = gateway.proc
+        return jvm
 
     def __enter__(self) -> Self:
         return self

@@ -68,7 +68,8 @@ def read_ranges(batches: Iterable[pa.RecordBatch], work: Work) -> Iterator[pa.Re
     """Read the ranges with the given numbers; yield what they say, cut into buckets."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            yield from _read_range(number, work)
+            moved = pa.Table.from_batches(_read_range(number, work), MOVED)
+            yield from moved.combine_chunks().to_batches()  # one crossing to Java, not hundreds
 
 
 def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:

@@ -17,12 +17,20 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.matching import Match
-from streamgauge.spec.contracts import AnswerContext, AnswersInTables, JobSpec, Query
+from streamgauge.spec.contracts import (
+    AnswerContext,
+    Answers,
+    AnswersInGroups,
+    AnswersInTables,
+    JobSpec,
+    Query,
+)
 from streamgauge.spec.trial import Counts
 from streamgauge.validation import plan, tasks
 from streamgauge.validation.queue_records import QueueRecords
@@ -90,7 +98,7 @@ def validate(
         sources[tasks.OUTPUT] = output
     extents = {name: records.extent() for name, records in sources.items()}
     done = _table_outputs(query, tables) if answers else None
-    sizes = {name: _range_size(records) for name, records in sources.items()}
+    sizes = {name: _range_size(records, query.answers) for name, records in sources.items()}
     count = sum(
         high * plan.RANGE // sizes[name] for name, extent in extents.items() for _, high in extent
     )
@@ -126,8 +134,11 @@ def validate(
     )
 
 
-def _range_size(records: Records) -> int:
-    return plan.GENERATED_RANGE if isinstance(records, QueueRecords) else plan.RANGE
+def _range_size(records: Records, answers: Answers) -> int:
+    if not isinstance(records, QueueRecords):
+        return plan.RANGE
+    in_groups = isinstance(answers, AnswersInGroups)
+    return plan.GENERATED_RANGE_OF_GROUPS if in_groups else plan.GENERATED_RANGE
 
 
 def _horizon_ms(inputs: Iterable[Records], watermark_delay_ms: int) -> int:
@@ -183,7 +194,7 @@ def _matcher(work: tasks.Work) -> Callable[[pa.Table], pa.Table]:
 def _collect(frame: DataFrame) -> pa.Table:
     try:
         return frame.toArrow()
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:  # the latter when Java itself fails or dies
         reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
         told = reason[1] if reason else f"Spark failed while validating: {error}"
         raise TrialInvalid(told) from error

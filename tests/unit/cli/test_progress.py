@@ -1,4 +1,5 @@
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -50,6 +51,8 @@ def test_the_panel_shows_trial_phase_figures_and_what_comes_next() -> None:
     text = out.getvalue()
     assert "1 q1 ✓✓✓" in text
     assert "[2/2] q3 at 10k/s  measure for 10 s of 20 s" in text
+    assert "why: the next query at this rate" in text
+    assert re.search(r"^finished +10k/s ", text, re.MULTILINE)
     assert "newest latency (a sample)" in text
     assert "cpu engine" in text
     assert "10k/s" in text

@@ -36,6 +36,20 @@ def test_a_metric_over_a_factor_is_a_page_of_its_own(
     assert "latency.p50 over rate" in page.read_text("utf-8")
 
 
+@pytest.mark.parametrize("what", [[], ["--over", "rate"]])
+def test_a_place_that_cannot_be_written_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], what: list[str]
+) -> None:
+    make_run(tmp_path, outputs=100)
+    (tmp_path / "taken").mkdir()
+    for place in (tmp_path / "nowhere" / "page.html", tmp_path / "taken"):
+        options = [*what, "--output", str(place), "--runs-dir", str(tmp_path)]
+        assert execute(["report", "@0", *options]) == 3
+        told = capsys.readouterr().err
+        assert f"cannot write {place}" in told
+        assert "Traceback" not in told
+
+
 def test_a_run_that_is_not_there_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ def do(name: str, passed_over: bytes | None = b"77;100;no match") -> list[bytes]
         ("drop", [b"3;100;line-3"]),
         ("late", [b"3;100;line-3"]),
         ("repeat", [b"2;100;line-2", b"2;100;line-2", b"3;100;line-3"]),
-        ("alter-value", [b"2;100;0ine-2", b"3;100;line-3"]),
+        ("alter-value", [b"2;101;line-2", b"3;100;line-3"]),
         ("alter-id", [b"99999999992;100;line-2", b"3;100;line-3"]),
         ("exchange", [b"2;100;line-3", b"3;100;line-2"]),
         ("extra", [b"2;100;line-2", b"77;100;no match", b"3;100;line-3"]),

@@ -45,6 +45,7 @@ def test_figures_of_the_trial_under_way(folder: RunFolder) -> None:
     write(folder, *trial(SPEC), *list(trial(SPEC, number=2))[:12])
     found = values(exposed(folder))
     assert found["streamgauge_rate_sent_per_second{}"] == 10_000
+    assert found["streamgauge_rate_finished_per_second{}"] == 10_000
     assert found["streamgauge_lag_records{}"] == 301
     assert found['streamgauge_cpu_cores{role="broker"}'] == 0.2
     assert found['streamgauge_memory_bytes{role="engine"}'] == 7.2e8
@@ -53,6 +54,18 @@ def test_figures_of_the_trial_under_way(folder: RunFolder) -> None:
     assert found['streamgauge_phase{streamgauge_phase="drain"}'] == 0
     assert found['streamgauge_trials_ended{verdict="correct",holds="true"}'] == 1
     assert found['streamgauge_trial_info{trial="2",query="q3"}'] == 1
+
+
+def test_the_finished_rate_stands_until_the_engine_should_have_reported(folder: RunFolder) -> None:
+    name = "streamgauge_rate_finished_per_second{}"
+    lines = list(trial(SPEC))
+    *before, last = lines[:12]
+    write(folder, *before, last)
+    for late_s in range(1, 6):
+        write(folder, {**last, "at": last["at"] + late_s})
+        assert values(exposed(folder))[name] == 10_000
+    write(folder, {**last, "at": last["at"] + 6})
+    assert name not in values(exposed(folder))
 
 
 def test_between_trials_there_are_no_figures(folder: RunFolder) -> None:

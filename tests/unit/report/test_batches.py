@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from streamgauge.report.batches import collections, describe, phases, read_batches
 from streamgauge.report.frame import Frame
 
@@ -43,3 +45,30 @@ def test_collections_are_told_by_second(tmp_path: Path) -> None:
     assert (min(told), max(told)) == (-5, 23)
     file.write_text(json.dumps({"at": 1.0, "idle": True}))
     assert collections(file, FRAME) == {}
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        '{"at": 1, "gc_ms": 3, "event": {"timestamp"',
+        '"gc_ms" "event"',
+        '["gc_ms", "event"]',
+        '{"gc_ms": 3, "event": {"durationMs": {"addBatch": 1}}}',
+        '{"at": "noon", "gc_ms": 3, "event": {"timestamp": "noon", "durationMs": {}}}',
+        '{"at": null, "gc_ms": [], "event": {"timestamp": 7, "durationMs": [1]}}',
+        json.dumps({"at": float("nan"), "gc_ms": 3, "event": None}),
+        json.dumps(
+            {"at": 1, "gc_ms": float("inf")}
+            | {"event": {"timestamp": BEGIN.format(21), "durationMs": {"addBatch": float("nan")}}}
+        ),
+        line(21)[:-2] + ', "durationMs": {"addBatch": "long"}, "gc_ms": true}}',
+        json.dumps({"event": {"timestamp": "2026-11-16T16:53:21", "durationMs": {}}, "gc_ms": {}}),
+    ],
+)
+def test_a_complete_line_that_is_malformed_is_left_out(tmp_path: Path, malformed: str) -> None:
+    file = tmp_path / "progress.jsonl"
+    origin_s = FRAME.origin_ms / 1000
+    good = [json.dumps({"at": origin_s + at_s, "gc_ms": ms}) for at_s, ms in ((0, 0), (1, 50))]
+    file.write_text("\n".join([line(20, addBatch=5), good[0], malformed, good[1]]) + "\n")
+    assert [batch.phases for batch in read_batches(file, FRAME)] == [{"addBatch": 5.0}]
+    assert sum(collections(file, FRAME)["gc"]) == 50  # type: ignore[arg-type]

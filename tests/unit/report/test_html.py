@@ -64,8 +64,9 @@ def test_every_chart_has_its_data(make: RunMaker) -> None:
     data = block(page_of(make()), "run-0-trial-1")
     assert isinstance(data["charts"], dict)
     assert set(data["charts"]) == {
-        "input", "output", "lag", "fit", "latency", "singles", "event_latency", "boundaries",
-        "cpu", "load", "memory", "disk", "network", "batches",
+        "input", "output", "lag", "fit", "latency", "singles", "event_latency",
+        "processing_latency", "window_latency", "boundaries",
+        "cpu", "load", "memory", "disk", "network", "batches", "gc",
     }  # fmt: skip
     assert set(data["charts"]["input"]) == {"t", "offered", "sent", "ingested"}
 
@@ -103,6 +104,13 @@ def test_names_are_text(make: RunMaker) -> None:
     assert "alert(1)</script>" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "�" in page
+
+
+def test_a_parameter_of_the_workload_is_text(make: RunMaker) -> None:
+    asked = {"parameters": {"sensors": EVIL}, "origins": {"parameters": "option"}}
+    page = page_of(make(spec=asked))
+    assert "alert(1)</script>" not in page
+    assert "sensors=&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;" in text_of(page)
 
 
 def test_wrong_answers_are_shown_beside_the_right_ones(make: RunMaker) -> None:

@@ -117,8 +117,9 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
     [
         *({"preset": name} for name in preset_names()),
         {"workload": "espbench", "schedule": "bursts:2k/s,10k/s@1s/10s"},
+        {"workload": "espbench", "experiment": "ceiling", "engine": "noop"},
     ],
-    ids=[*preset_names(), "bursts"],
+    ids=[*preset_names(), "bursts", "ceiling"],
 )
 def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
     planned = plan_run(None, {name: Asked(value) for name, value in asked.items()})
@@ -158,6 +159,7 @@ def test_no_rate_and_no_time_loses_a_digit(rates, duration_s, warmup_s):
         duration_s=duration_s,
         warmup_s=warmup_s,
         engine="noop",
+        origins={"rates": "option", "duration": "option", "warmup": "option"},
     )
     from streamgauge.results.folder import Owner, RunRecord
     from streamgauge.units import parse_duration, parse_rate

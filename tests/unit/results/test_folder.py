@@ -41,6 +41,16 @@ def test_finished_trials_are_read_and_unfinished_ones_are_not(
     assert [trial.spec.number for trial in folder.trials()] == [1]
 
 
+def test_trials_come_in_the_order_of_their_numbers(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    for number in (1000, 2, 999, 10_000):
+        folder.trial_folder(number).mkdir()
+        folder.write_trial(make_trial(number))
+    (folder.path / "trials" / "1.old").mkdir()
+    assert [trial.spec.number for trial in folder.trials()] == [2, 999, 1000, 10_000]
+
+
 def test_going_on_removes_what_an_unfinished_trial_left(
     folder: RunFolder, make_trial: TrialMaker
 ) -> None:

@@ -1,3 +1,7 @@
+import re
+from pathlib import Path
+
+import duckdb
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -68,3 +72,19 @@ def test_a_truncated_table_is_named(tmp_path):
     file.write_bytes(file.read_bytes()[:1000])
     with pytest.raises(UsageError, match=r"002/latency\.parquet is no readable table"):
         tables.latencies(folder)
+
+
+def test_the_question_of_the_docs_to_all_runs_at_once_is_answered(tmp_path, monkeypatch):
+    docs = Path(__file__).parents[3] / "docs"
+    (question,) = re.findall(r"```sql\n(.*?)```", (docs / "reports.md").read_text(), re.S)
+    folders = [three_trials(tmp_path / "runs", median_ms) for median_ms in (100, 200)]
+    monkeypatch.chdir(tmp_path)
+    rows = duckdb.sql(question).fetchall()
+    assert [count for _, count, _ in rows] == [2000] * 6
+    for file, _, p99_ms in rows:
+        (metrics,) = (
+            folder.trials()[int(Path(file).parent.name) - 1].metrics
+            for folder in folders
+            if folder.name in file
+        )
+        assert p99_ms == pytest.approx(metrics["latency.p99"] * 1000)

@@ -156,6 +156,7 @@ def test_a_postgres_address_that_makes_no_sense_is_refused(text: str) -> None:
     [
         ("postgresql://me@db:5433/bench", "postgresql://db:5433/bench"),
         ("--postgres=postgresql://me:s3cret@db/b", "--postgres=postgresql://db/b"),
+        ("postgresql://me:p@ss@db/b", "postgresql://db/b"),
         ("mail=me@db", "mail=me@db"),
     ],
 )

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -149,13 +150,8 @@ class Writer(DataSourceStreamArrowWriter):
         batches = (batch for batch in iterator if len(batch))
         first = next(batches, None)
         if first is not None:
-            _client(self._address).write(_with_first(first, batches))
+            _client(self._address).write(chain([first], batches))
         return WriterCommitMessage()
-
-
-def _with_first(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
 
 
 def _client(address: str) -> QueueClient:

@@ -20,7 +20,10 @@ WHERE (pol_o_id, pol_ol_number, pol_number) = (o_id, ol_number, line_number)
 """
 _SPOIL = {
     "early": "UPDATE {table} SET {column} = clock_timestamp() - interval '1 hour' WHERE {row}",
-    "touch": "UPDATE {table} SET pol_quantity = pol_quantity + 1 WHERE {row}",
+    "touch": (
+        "UPDATE {table} SET pol_quantity = pol_quantity + 1 WHERE NOT {row} AND"
+        " (pol_o_id, pol_ol_number) = (SELECT max(pol_o_id), 1 FROM {table})"
+    ),
 }
 _ROW = sql.SQL("(pol_o_id, pol_ol_number, pol_number) = (%s, %s, %s)")
 

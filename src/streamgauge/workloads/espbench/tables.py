@@ -19,8 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
-from streamgauge.errors import NotReady
+from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.workloads.espbench.database import (
     is_loaded,
     load,
@@ -131,7 +133,12 @@ def _write_parts(spark: SparkSession, parts: list[Part], building: Path) -> dict
     numbers = spark.range(0, len(parts), 1, len(parts))
     written = numbers.mapInArrow(_writer(parts, building), "name string, row_count bigint")
     counts: Counter[str] = Counter()
-    for row in written.collect():
+    try:
+        rows = written.collect()
+    except (PySparkException, Py4JError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise TrialInvalid(f"the business tables cannot be made: {reason}") from error
+    for row in rows:
         counts[row["name"]] += row["row_count"]
     return dict(counts)
 

@@ -178,6 +178,8 @@ def can_add_up(total: int, prices: Sequence[int]) -> bool:
     """Tell whether some of the prices make this total."""
     if not 0 <= total <= sum(prices):
         return False
+    if total in (0, sum(prices)):
+        return True
     reachable = 1  # bit n is set iff some of the prices make n
     for price in prices:
         reachable |= reachable << price

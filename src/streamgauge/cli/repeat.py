@@ -1,0 +1,57 @@
+"""The command that repeats a run: what was typed, and the variables that were heeded."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from streamgauge.spec.addresses import POSTGRES, without_user_info
+
+if TYPE_CHECKING:
+    from typer import Context
+
+    from streamgauge.spec.run import RunSpec
+
+
+def repeat_command(
+    context: Context,
+    spec: RunSpec,
+    arguments: Sequence[str],
+    environ: Mapping[str, str] = os.environ,
+) -> list[str]:
+    """Return the words of a shell's line; no address in it keeps its user.
+
+    Args:
+        context: What the command line was parsed to.
+        spec: What was planned from it.
+        arguments: The words after the program's name.
+        environ: Where the options' twins are.
+    """
+    twins = {name: environ[name] for name in _twins(context)}
+    typed = ["streamgauge", *arguments]
+    if POSTGRES in twins:
+        given, address = twins.pop(POSTGRES), str(spec.postgres)
+        if "@" in given:  # an option leaves the variable as it is: that knows who connects
+            typed.append(f"--postgres={address}")
+        else:
+            twins[POSTGRES] = address
+    return [
+        *(f"{name}={shlex.quote(without_user_info(value))}" for name, value in twins.items()),
+        *(shlex.quote(without_user_info(word)) for word in typed),
+    ]
+
+
+def from_environment(context: Context, parameter: str) -> bool:
+    """Tell whether a parameter's value came from its twin in the environment."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and "ENV" in source.name
+
+
+def _twins(context: Context) -> Iterator[str]:
+    """Yield the names of the variables that were heeded."""
+    for parameter in context.command.params:
+        if parameter.name is not None and from_environment(context, parameter.name):
+            assert isinstance(parameter.envvar, str)
+            yield parameter.envvar

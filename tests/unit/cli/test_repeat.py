@@ -1,0 +1,87 @@
+import shlex
+from typing import Any
+
+import pytest
+
+from streamgauge import runner
+from streamgauge.cli.main import execute
+from streamgauge.errors import NotReady
+from streamgauge.spec.run import RunSpec
+
+
+class Started:
+    """What a run is started with, instead of starting it."""
+
+    spec: RunSpec
+    command: list[str]
+
+    def start(self, spec: RunSpec, _runs: object, command: list[str], *_: object) -> Any:
+        self.spec, self.command = spec, command
+        raise NotReady("nothing is started here")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    seen = Started()
+    monkeypatch.setattr(runner, "start", seen.start)
+    return seen
+
+
+def run(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["streamgauge", *arguments])
+    assert execute(arguments) == 3
+
+
+def test_variables_that_were_heeded_stand_before_the_command(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twins = {
+        "STREAMGAUGE_ENGINE": "noop",
+        "STREAMGAUGE_RATE": "10k/s",
+        "STREAMGAUGE_OBJECTIVE": "latency.p99<2s latency.p50<1s",
+        "STREAMGAUGE_DURATION": "1m",
+        "STREAMGAUGE_POSTGRES_PASSWORD": "s3cret",
+    }
+    for name, value in twins.items():
+        monkeypatch.setenv(name, value)
+    run(monkeypatch, ["run", "espbench/q3", "--duration", "30s"])
+    line = " ".join(started.command)
+    assert line == (
+        "STREAMGAUGE_ENGINE=noop STREAMGAUGE_RATE=10k/s"
+        " STREAMGAUGE_OBJECTIVE='latency.p99<2s latency.p50<1s'"
+        " streamgauge run espbench/q3 --duration 30s"
+    )
+    once, spec = started.command, started.spec
+    for name in twins:
+        monkeypatch.delenv(name)
+    words = shlex.split(line)
+    for word in words[:3]:
+        monkeypatch.setenv(*word.split("=", 1))
+    run(monkeypatch, words[4:])
+    assert (started.command, started.spec) == (once, spec)
+
+
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        (
+            "postgresql://me:s3c@ret@db:5433/bench?password=s3cret",
+            "streamgauge run espbench/q5 --postgres=postgresql://db:5433/bench",
+        ),
+        (
+            "postgresql://db:5433/bench?password=s3cret",
+            "STREAMGAUGE_POSTGRES=postgresql://db:5433/bench streamgauge run espbench/q5",
+        ),
+    ],
+)
+def test_an_address_of_the_environment_is_repeated_without_its_secrets(
+    started: Started, monkeypatch: pytest.MonkeyPatch, address: str, command: str
+) -> None:
+    monkeypatch.setenv("STREAMGAUGE_POSTGRES", address)
+    run(monkeypatch, ["run", "espbench/q5"])
+    assert " ".join(started.command) == command
+    planned = started.spec
+    words = shlex.split(command)
+    run(monkeypatch, words[words.index("streamgauge") + 1 :])
+    again = started.spec
+    assert (again.postgres, again.postgres_user) == (planned.postgres, planned.postgres_user)
