@@ -1,6 +1,7 @@
 """Trials of the broker alone, with a broker that tells what it counts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.load import arrivals
+from streamgauge.services.given import GivenKafka
 from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.service import RunningService
 from streamgauge.spec.endpoints import KafkaEndpoint
@@ -58,6 +60,19 @@ def test_the_rate_is_reached_and_the_broker_counts_the_same(
     assert {"append_run.mean", "append_step.mean", "lateness.p99"} <= set(metrics)
     times = pq.read_table(tmp_path / "001" / "append_times.parquet")
     assert times["offset"].to_pylist() == sorted(times["offset"].to_pylist())
+
+
+def test_without_acknowledgements_the_log_tells_what_a_given_broker_took(
+    telling: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
+    given = replace(telling, clock_offset=GivenKafka(telling.endpoint).clock_offset)
+    load = LoadSpec(acks="0", idempotence=False, senders=2, min_sent=0.5)
+    result = run(given, tmp_path, rate=2000.0, load=load)
+    assert (result.status, result.warnings) == ("done", []), result.cause
+    assert result.kept_up.holds is True
+    assert result.inputs == result.sender["acknowledged"]
+    assert "the services' clocks are at most" in result.valid.reason
+    assert {"broker.messages", "append_run.mean"} <= set(result.metrics)
 
 
 def test_a_load_that_is_not_taken_is_a_result_and_names_the_limit(
