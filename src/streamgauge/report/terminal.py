@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report import ladder
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
@@ -24,9 +25,9 @@ def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
     parts: list[RenderableType] = [_headline(record)]
-    if searches := ladder.searches(record.answer):
-        parts += [part for search in searches for part in ladder.render(search)]
-        numbers = {number for search in searches for number in ladder.latency_trials(search)}
+    if found := searches(record.answer):
+        parts += [part for search in found for part in ladder.render(search)]
+        numbers = {number for search in found for number in latency_trials(search)}
         if shown := [result for result in results if result.spec.number in numbers]:
             parts.append(_table(shown))
     else:
