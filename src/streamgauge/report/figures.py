@@ -12,6 +12,7 @@ from streamgauge.report.charts import TIME_CHARTS, Chart, Section, charts_of
 from streamgauge.report.latencies import Histogram, nines, pooled
 from streamgauge.report.markup import Html, data, tag
 from streamgauge.report.run import RunView
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import TrialView, label
 from streamgauge.spec.contracts import Json
 from streamgauge.units import format_rate
@@ -113,7 +114,8 @@ def _picker(run: RunView) -> Html:
             ("All", "all", "Show the whole trial"),
         )
     ]
-    choices = [_choice(run, view, place == 0) for place, view in enumerate(run.views)]
+    first = _first_shown(run)
+    choices = [_choice(run, view, view is first) for view in run.views]
     return tag(
         "nav",
         tag("fieldset", tag("legend", "Trial"), *choices),
@@ -128,7 +130,15 @@ def _picker(run: RunView) -> Html:
 def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
     value = str(view.result.spec.number)
     button = tag("input", type="radio", name=f"{run.name}-trial", value=value, checked=chosen)
-    return tag("label", button, tag("span", label(view.result)))
+    place = f"#{value} " if searches(run.record.answer) else ""
+    return tag("label", button, tag("span", f"{place}{label(view.result)}"))
+
+
+def _first_shown(run: RunView) -> TrialView:
+    """Choose the first trial; of a search, one at the rate that it found."""
+    told = {trial for search in searches(run.record.answer) for trial in latency_trials(search)}
+    found = (view for view in run.views if view.result.spec.number in told)
+    return next(found, run.views[0])
 
 
 def _section(title: str, section: Section) -> Html:

@@ -229,6 +229,7 @@
     async redraw(number, round) {
       if (round !== this.round) return;
       const trial = read(`${this.name}-trial-${number}`);
+      this.bringIntoSight(number);
       this.time.clear(trial.from, trial.to, trial.bin);
       this.element.querySelector(".none").hidden = Object.keys(trial.charts).length > 0;
       for (const figure of this.element.querySelectorAll("figure[data-chart]")) {
@@ -236,6 +237,12 @@
         await this.draw(figure, trial);
       }
       this.element.dataset.drawn = number;
+    }
+    // Sideways only: the page stays where it is.
+    bringIntoSight(number) {
+      const row = this.element.querySelector(".picker fieldset");
+      const choice = row.querySelector(`input[value="${number}"]`).parentNode;
+      row.scrollLeft = choice.offsetLeft - row.offsetLeft - (row.clientWidth - choice.offsetWidth) / 2;
     }
     async draw(figure, trial) {
       const name = figure.dataset.chart;
