@@ -49,6 +49,20 @@ def charts(run: RunView) -> Html:
     )
 
 
+def frame(title: str, note: Html, *legend: Html, **attributes: str | None) -> Html:
+    """Make the frame of a chart, which stays hidden until there is something to draw."""
+    caption = tag("figcaption", tag("h3", title), note, tag("ul", *legend, class_="legend"))
+    place = tag(
+        "div",
+        class_="chart",
+        tabindex="0",
+        role="group",
+        aria_roledescription="chart",
+        aria_label=title,
+    )
+    return tag("figure", caption, place, hidden=True, **attributes)
+
+
 def common_data() -> Html:
     """Return what all charts of a page share: how they are drawn."""
     drawn: dict[str, Json] = {chart.name: _how(chart) for chart in TIME_CHARTS}
@@ -147,7 +161,7 @@ def _section(title: str, section: Section) -> Html:
 
 
 def _figure(chart: Chart) -> Html:
-    return _frame(
+    return frame(
         chart.title,
         tag("p", chart.note, " ", tag("span", class_="said"), class_="aside"),
         data_chart=chart.name,
@@ -156,21 +170,8 @@ def _figure(chart: Chart) -> Html:
 
 
 def _distribution_figure(views: Sequence[TrialView]) -> Html:
-    several = any(view.result.spec.repeat > 1 for view in views)
+    tried = [(view.result.spec.query, view.result.spec.rate) for view in views]
+    several = len(set(tried)) < len(tried)
     bold = " Thin is one trial, bold are all its repeats together." if several else ""
     note = tag("p", f"{_DISTRIBUTION}{bold}", class_="aside")
-    return _frame("Percentiles of latency", note, class_="distribution")
-
-
-def _frame(title: str, note: Html, **attributes: str | None) -> Html:
-    """Make the frame of a chart, which stays hidden until there is something to draw."""
-    caption = tag("figcaption", tag("h3", title), note, tag("ul", class_="legend"))
-    place = tag(
-        "div",
-        class_="chart",
-        tabindex="0",
-        role="group",
-        aria_roledescription="chart",
-        aria_label=title,
-    )
-    return tag("figure", caption, place, hidden=True, **attributes)
+    return frame("Percentiles of latency", note, class_="distribution")

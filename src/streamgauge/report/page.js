@@ -280,6 +280,13 @@
     }
   }
 
+  // A chart by itself, whose data are part of it.
+  const drawAlone = (figure) => {
+    figure.hidden = false;
+    const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { disableDefaultStyle: true } };
+    return vegaEmbed(figure.querySelector(".chart"), read(figure.dataset.spec), options);
+  };
+
   const sortable = (table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((header, column) => {
@@ -316,6 +323,7 @@
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button)));
   (async () => {
+    for (const figure of document.querySelectorAll("figure[data-spec]")) await drawAlone(figure);
     for (const element of document.querySelectorAll("[data-run]")) await new Run(element).start();
     document.documentElement.dataset.ready = "yes";
   })();
