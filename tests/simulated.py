@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.measure import sustained
+from streamgauge.experiments.sustainable import Sustainable
+from streamgauge.measure import statistics, sustained
 from streamgauge.measure.behind import Offsets, behind, lag
 from streamgauge.measure.matching import LATENCIES
+from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Span
+from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 
 EPOCH_S = 1_000_000
 OUTPUT_EVERY_S = 0.05
 PAUSE_EVERY_S = 20.0
 DRAIN_LIMIT_S = 60.0
+Runs = Callable[[TrialSpec], TrialResult]
 YES = Verdict(holds=True, reason="so it is")
 
 
@@ -97,10 +102,11 @@ def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int 
     ends_s, reached = found[:, 0], found[:, 1]
     span = Span(*(int(1000 * (EPOCH_S + s)) for s in (spec.warmup_s, spec.load_s - spec.tail_s)))
     drained = bool(reached[-1] >= spec.rate * spec.load_s)
+    outputs = _outputs(spec, ends_s, reached, span)
     told = sustained.pace(
         span,
         _looks(spec, ends_s, reached, span) if engine.reports else None,
-        _outputs(spec, ends_s, reached, span),
+        outputs,
         total_rate=spec.rate,
         trigger_s=engine.trigger_s,
         drain_s=max(0.0, float(ends_s[-1]) - spec.load_s) if drained else None,
@@ -113,8 +119,38 @@ def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int 
         correct=YES,
         kept_up=YES,
         pace=told,
+        metrics=statistics.named("event_latency", outputs.event_latency_s),
         started="2026-11-16T17:30:00+00:00",
     )
+
+
+def simulate(engine: Engine, driver: float = math.inf, catch_up: float = 1.0) -> Runs:
+    """Run trials on an engine; the probe is wrong by the factor `catch_up`."""
+
+    def trial(spec: TrialSpec) -> TrialResult:
+        if not spec.preload:
+            return run(spec, engine, driver=driver, seed=spec.number)
+        rates = {"rate.offered": spec.rate, "rate.catch_up": catch_up * engine.capacity}
+        none = Verdict(holds=None, reason="a probe")
+        result = run(spec.model_copy(update={"rate": 1.0}), engine)
+        probe = {"spec": spec, "valid": none, "kept_up": none, "pace": None, "metrics": rates}
+        return result.model_copy(update=probe)
+
+    return trial
+
+
+def write_search(
+    place: Path, asked: RunSpec, trial: Runs, machine: dict[str, object] | None = None
+) -> RunFolder:
+    """Search to the end, and write the run as the runner does."""
+    folder = RunFolder.create(place, asked, ["streamgauge", "run"], machine or {"cores": 2})
+    experiment = Sustainable(asked)
+    while (spec := experiment.next_trial(folder.trials())) is not None:
+        folder.trial_folder(spec.number).mkdir(exist_ok=True)
+        folder.write_trial(trial(spec))
+    answer = dict(experiment.answer(folder.trials()))
+    folder.write(folder.record().model_copy(update={"status": "done", "answer": answer}))
+    return folder
 
 
 def _looks(

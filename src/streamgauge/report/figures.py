@@ -12,6 +12,7 @@ from streamgauge.report.charts import TIME_CHARTS, Chart, Section, charts_of
 from streamgauge.report.latencies import Histogram, nines, pooled
 from streamgauge.report.markup import Html, data, tag
 from streamgauge.report.run import RunView
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import TrialView, label
 from streamgauge.spec.contracts import Json
 from streamgauge.units import format_rate
@@ -46,6 +47,20 @@ def charts(run: RunView) -> Html:
         class_="charts",
         data_run=run.name,
     )
+
+
+def frame(title: str, note: Html, *legend: Html, **attributes: str | None) -> Html:
+    """Make the frame of a chart, which stays hidden until there is something to draw."""
+    caption = tag("figcaption", tag("h3", title), note, tag("ul", *legend, class_="legend"))
+    place = tag(
+        "div",
+        class_="chart",
+        tabindex="0",
+        role="group",
+        aria_roledescription="chart",
+        aria_label=title,
+    )
+    return tag("figure", caption, place, hidden=True, **attributes)
 
 
 def common_data() -> Html:
@@ -113,7 +128,8 @@ def _picker(run: RunView) -> Html:
             ("All", "all", "Show the whole trial"),
         )
     ]
-    choices = [_choice(run, view, place == 0) for place, view in enumerate(run.views)]
+    first = _first_shown(run)
+    choices = [_choice(run, view, view is first) for view in run.views]
     return tag(
         "nav",
         tag("fieldset", tag("legend", "Trial"), *choices),
@@ -128,7 +144,15 @@ def _picker(run: RunView) -> Html:
 def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
     value = str(view.result.spec.number)
     button = tag("input", type="radio", name=f"{run.name}-trial", value=value, checked=chosen)
-    return tag("label", button, tag("span", label(view.result)))
+    place = f"#{value} " if searches(run.record.answer) else ""
+    return tag("label", button, tag("span", f"{place}{label(view.result)}"))
+
+
+def _first_shown(run: RunView) -> TrialView:
+    """Choose the first trial; of a search, one at the rate that it found."""
+    told = {trial for search in searches(run.record.answer) for trial in latency_trials(search)}
+    found = (view for view in run.views if view.result.spec.number in told)
+    return next(found, run.views[0])
 
 
 def _section(title: str, section: Section) -> Html:
@@ -137,7 +161,7 @@ def _section(title: str, section: Section) -> Html:
 
 
 def _figure(chart: Chart) -> Html:
-    return _frame(
+    return frame(
         chart.title,
         tag("p", chart.note, " ", tag("span", class_="said"), class_="aside"),
         data_chart=chart.name,
@@ -146,21 +170,8 @@ def _figure(chart: Chart) -> Html:
 
 
 def _distribution_figure(views: Sequence[TrialView]) -> Html:
-    several = any(view.result.spec.repeat > 1 for view in views)
+    tried = [(view.result.spec.query, view.result.spec.rate) for view in views]
+    several = len(set(tried)) < len(tried)
     bold = " Thin is one trial, bold are all its repeats together." if several else ""
     note = tag("p", f"{_DISTRIBUTION}{bold}", class_="aside")
-    return _frame("Percentiles of latency", note, class_="distribution")
-
-
-def _frame(title: str, note: Html, **attributes: str | None) -> Html:
-    """Make the frame of a chart, which stays hidden until there is something to draw."""
-    caption = tag("figcaption", tag("h3", title), note, tag("ul", class_="legend"))
-    place = tag(
-        "div",
-        class_="chart",
-        tabindex="0",
-        role="group",
-        aria_roledescription="chart",
-        aria_label=title,
-    )
-    return tag("figure", caption, place, hidden=True, **attributes)
+    return frame("Percentiles of latency", note, class_="distribution")

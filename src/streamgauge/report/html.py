@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from streamgauge.report import figures, sections, stairs
 from streamgauge.report.markup import Html, tag
 from streamgauge.report.page import chart_library, make_page
 from streamgauge.report.run import RunView, view_runs
+from streamgauge.report.search_section import search_data, search_sections
 from streamgauge.results.folder import RunFolder
 
 
@@ -32,7 +33,7 @@ def report_page(folders: Sequence[RunFolder]) -> str:
         library = meanwhile.submit(chart_library)
         runs = view_runs(folders)
         body = [_article(run) for run in runs]
-        data = [figures.common_data(), *(block for run in runs for block in figures.run_data(run))]
+        data = [figures.common_data(), *(block for run in runs for block in _data(run))]
     title = ", ".join(run.record.id for run in runs)
     return make_page(title, body, data, library.result())
 
@@ -42,6 +43,7 @@ def _article(run: RunView) -> Html:
         "article",
         sections.verdict(run),
         sections.set_up(run),
+        search_sections(run),
         figures.charts(run),
         stairs.section(run),
         sections.correctness(run),
@@ -49,3 +51,8 @@ def _article(run: RunView) -> Html:
         class_="run",
         id=run.name,
     )
+
+
+def _data(run: RunView) -> Iterator[Html]:
+    yield from search_data(run)
+    yield from figures.run_data(run)

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report.searches import Search
 from streamgauge.units import format_rate
 
-Search = Mapping[str, Any]
-"""One of the `searches` in the answer of a run."""
-
 _STYLES = {"pass": "green", "fail": "bold red", "invalid": "yellow", "inconclusive": "yellow"}
-
-
-def searches(answer: Mapping[str, Any]) -> Sequence[Search]:
-    """Return the searches of a run; none where nothing was searched."""
-    found: Sequence[Search] = answer.get("searches", ())
-    return found
-
-
-def latency_trials(search: Search) -> Iterable[int]:
-    """Return the numbers of the trials that tell the latency at and below the rate found."""
-    return [each["trial"] for each in search["latency"]]
 
 
 def render(search: Search, ceiling: float | None = None) -> Iterator[RenderableType]:

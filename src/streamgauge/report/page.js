@@ -229,6 +229,7 @@
     async redraw(number, round) {
       if (round !== this.round) return;
       const trial = read(`${this.name}-trial-${number}`);
+      this.bringIntoSight(number);
       this.time.clear(trial.from, trial.to, trial.bin);
       this.element.querySelector(".none").hidden = Object.keys(trial.charts).length > 0;
       for (const figure of this.element.querySelectorAll("figure[data-chart]")) {
@@ -236,6 +237,12 @@
         await this.draw(figure, trial);
       }
       this.element.dataset.drawn = number;
+    }
+    // Sideways only: the page stays where it is.
+    bringIntoSight(number) {
+      const row = this.element.querySelector(".picker fieldset");
+      const choice = row.querySelector(`input[value="${number}"]`).parentNode;
+      row.scrollLeft = choice.offsetLeft - row.offsetLeft - (row.clientWidth - choice.offsetWidth) / 2;
     }
     async draw(figure, trial) {
       const name = figure.dataset.chart;
@@ -273,6 +280,13 @@
     }
   }
 
+  // A chart by itself, whose data are part of it.
+  const drawAlone = (figure) => {
+    figure.hidden = false;
+    const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { disableDefaultStyle: true } };
+    return vegaEmbed(figure.querySelector(".chart"), read(figure.dataset.spec), options);
+  };
+
   const sortable = (table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((header, column) => {
@@ -309,6 +323,7 @@
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button)));
   (async () => {
+    for (const figure of document.querySelectorAll("figure[data-spec]")) await drawAlone(figure);
     for (const element of document.querySelectorAll("[data-run]")) await new Run(element).start();
     document.documentElement.dataset.ready = "yes";
   })();

@@ -15,6 +15,7 @@ from streamgauge.report import verdict as conclusion
 from streamgauge.report.markup import Html, join, number, table, tag
 from streamgauge.report.page import mark, warning
 from streamgauge.report.run import MOST_CHARTED, RunView
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import label
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
@@ -41,7 +42,7 @@ def verdict(run: RunView) -> Html:
         tag("p", conclusion.sentence(record, results), class_="verdict"),
         tag("ul", *map(_badge, conclusion.badges(record, results)), class_="badges"),
         tag("ul", *map(warning, told), class_="warnings") if told else Html(),
-        _trials(run) if results else Html(),
+        _trials(run),
     )
 
 
@@ -112,44 +113,53 @@ def definitions(run: RunView) -> Html:
     )
 
 
+def link_to_charts(run: RunView, trial: int, text: str) -> str:
+    """Let a text lead to the charts of a trial, where it has some."""
+    if all(view.result.spec.number != trial for view in run.views):
+        return text
+    return tag("a", text, href=f"#{run.name}-charts", data_trial=str(trial))
+
+
+def latency_cell(value_s: float | None) -> Html:
+    """Write a latency as far as the broker's clock tells it, which counts milliseconds."""
+    if value_s is None:
+        return number("–", None)
+    shown = "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
+    return number(shown, value_s)
+
+
 def _badge(badge: conclusion.Badge) -> Html:
     return tag("li", mark(badge.holds), tag("b", badge.name), tag("span", badge.says))
 
 
 def _trials(run: RunView) -> Html:
+    """Make the table of the trials; of a search, which shows them all, those told by latency."""
+    shown, caption = run.results, "Trials; latency in the measured span"
+    if found := searches(run.record.answer):
+        told = {trial for search in found for trial in latency_trials(search)}
+        shown = [result for result in run.results if result.spec.number in told]
+        caption = "The rate that was found, and what followed; latency in the measured span"
     header = ["#", "query", "rate", "mode", "valid", "correct", "kept up"]
     header += ["p50", "p90", "p99", "max", "outputs", "engine CPU"]
-    charted = {view.result.spec.number for view in run.views}
-    rows = [[*_trial(run, result, charted)] for result in run.results]
-    return table(header, rows, caption="Trials; latency in the measured span", class_="trials")
+    rows = [[*_trial(run, result)] for result in shown]
+    return table(header, rows, caption=caption, class_="trials") if rows else Html()
 
 
-def _trial(run: RunView, result: TrialResult, charted: set[int]) -> Iterator[str]:
+def _trial(run: RunView, result: TrialResult) -> Iterator[str]:
     spec, found = result.spec, result.metrics
     query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
     yield number(str(spec.number), spec.number)
-    if spec.number in charted:
-        yield tag("a", query, href=f"#{run.name}-charts", data_trial=str(spec.number))
-    else:
-        yield query
+    yield link_to_charts(run, spec.number, query)
     yield number(format_rate(spec.rate), spec.rate)
     yield spec.mode or "–"
     for judged in (result.valid, result.correct, result.kept_up):
         order = {True: "2", None: "1", False: "0"}[judged.holds]
         yield tag("td", mark(judged.holds), class_="verdict-cell", data_value=order)
     for name in ("p50", "p90", "p99", "max"):
-        yield _latency(found.get(f"latency.{name}"))
+        yield latency_cell(found.get(f"latency.{name}"))
     yield number(format_count(result.counts.outputs), result.counts.outputs)
     cpu = found.get("cpu.engine")
     yield number("–" if cpu is None else f"{cpu:.2f}", cpu)
-
-
-def _latency(value_s: float | None) -> Html:
-    """Write a latency as far as the broker's clock tells it, which counts milliseconds."""
-    if value_s is None:
-        return number("–", None)
-    shown = "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
-    return number(shown, value_s)
 
 
 def _command(run: RunView) -> Html:

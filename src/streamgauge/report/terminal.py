@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report import ladder
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.summary import reasons
@@ -24,10 +25,10 @@ def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     record, results = folder.record(), folder.trials()
     parts: list[RenderableType] = [_headline(record)]
-    if searches := ladder.searches(record.answer):
+    if found := searches(record.answer):
         known = _ceiling(record)
-        parts += [part for search in searches for part in ladder.render(search, known)]
-        numbers = {number for search in searches for number in ladder.latency_trials(search)}
+        parts += [part for search in found for part in ladder.render(search, known)]
+        numbers = {number for search in found for number in latency_trials(search)}
         if shown := [result for result in results if result.spec.number in numbers]:
             parts.append(_table(shown))
     else:
@@ -45,7 +46,7 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
-    if (ceiling := _ceiling(record)) is not None and not ladder.searches(record.answer):
+    if (ceiling := _ceiling(record)) is not None and not searches(record.answer):
         line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"

@@ -35,10 +35,10 @@ CONFIG: Spec = {
     },
     "aria": False,
 }
-_QUIET = "#7d8590"
+QUIET = "#7d8590"
 _LOUD = "#d55e00"
 _PLAIN = "format(datum.value, '~r')"
-_LABELS: Mapping[Unit, str] = {
+LABELS: Mapping[Unit, str] = {
     "ms": f"datum.value < 1000 ? {_PLAIN} + ' ms' : format(datum.value / 1000, '~r') + ' s'",
     "s": f"{_PLAIN} + ' s'",
     "records": f"datum.value < 1000 ? {_PLAIN} : format(datum.value, '~s')",
@@ -157,7 +157,7 @@ def value_axis(unit: Unit, *, log: bool = False, stack: bool = False) -> Spec:
     """Return how values are placed and labelled."""
     axis: Spec = {
         "title": None,
-        "labelExpr": _LABELS[unit],
+        "labelExpr": LABELS[unit],
         "minExtent": _AXIS_WIDTH,
         "maxExtent": _AXIS_WIDTH,
     }
@@ -167,7 +167,7 @@ def value_axis(unit: Unit, *, log: bool = False, stack: bool = False) -> Spec:
         axis |= {
             "values": _ONE_TWO_FIVE,
             "labelOverlap": "greedy",
-            "labelExpr": f"datum.value < 1 ? '< 1 ms' : ({_LABELS[unit]})",
+            "labelExpr": f"datum.value < 1 ? '< 1 ms' : ({LABELS[unit]})",
         }
     else:
         axis["tickCount"] = 5
@@ -207,7 +207,7 @@ def _outside() -> Spec:
     """Shade what lies outside the measured span."""
     return {
         "data": {"name": "outside"},
-        "mark": {"type": "rect", "color": _QUIET, "opacity": 0.14, "clip": True},
+        "mark": {"type": "rect", "color": QUIET, "opacity": 0.14, "clip": True},
         "encoding": {"x": _time(), "x2": {"field": "x2"}},
     }
 
@@ -217,7 +217,7 @@ def _boundaries() -> Spec:
     foot: Spec = {"value": {"expr": "height - 8"}}
     return {
         "data": {"name": "boundaries"},
-        "mark": {"type": "rule", "color": _QUIET, "clip": True},
+        "mark": {"type": "rule", "color": QUIET, "clip": True},
         "encoding": {"x": _time(), "y": foot, "y2": {"value": {"expr": "height"}}},
     }
 
@@ -238,7 +238,7 @@ def _lines_beside(chart: Chart) -> list[Spec]:
         y: Spec = {"field": "v", "type": "quantitative"}
         return [{"data": {"name": "fit"}, "mark": line, "encoding": {"x": _time(), "y": y}}]
     if chart.name in {"cpu", "load"}:
-        rule: Spec = {"type": "rule", "color": _QUIET, "strokeDash": [2, 3], "clip": True}
+        rule: Spec = {"type": "rule", "color": QUIET, "strokeDash": [2, 3], "clip": True}
         y = {"field": "v", "type": "quantitative"}
         return [
             {
@@ -253,7 +253,7 @@ def _lines_beside(chart: Chart) -> list[Spec]:
 def _here() -> Spec:
     return {
         "data": {"values": [{}]},
-        "mark": {"type": "rule", "color": _QUIET, "clip": True},
+        "mark": {"type": "rule", "color": QUIET, "clip": True},
         # In pixels: as a value of the axis it would take part in the axis' domain.
         "encoding": {"x": {"value": {"expr": "here === null ? -9 : scale('x', here)"}}},
     }

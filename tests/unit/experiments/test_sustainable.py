@@ -1,8 +1,5 @@
 """The whole experiment against simulated engines: from the probe to the answer."""
 
-import math
-from collections.abc import Callable
-
 import pytest
 
 from streamgauge.errors import UsageError
@@ -11,10 +8,7 @@ from streamgauge.planning import Asked, plan_run
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
-from tests import simulated
-from tests.simulated import KINDS, Engine
-
-Runs = Callable[[TrialSpec], TrialResult]
+from tests.simulated import KINDS, Runs, simulate
 
 
 def asked(*rates: float, queries: tuple[str, ...] = ("q3",), **changes: object) -> RunSpec:
@@ -30,21 +24,6 @@ def asked(*rates: float, queries: tuple[str, ...] = ("q3",), **changes: object) 
     if rates:
         fields |= {"rates": rates, "origins": {"rates": "option"}}
     return RunSpec.model_validate(fields | changes)
-
-
-def simulate(engine: Engine, driver: float = math.inf, catch_up: float = 1.0) -> Runs:
-    """Run trials on an engine; the probe is wrong by the factor `catch_up`."""
-
-    def run(spec: TrialSpec) -> TrialResult:
-        if not spec.preload:
-            return simulated.run(spec, engine, driver=driver, seed=spec.number)
-        rates = {"rate.offered": spec.rate, "rate.catch_up": catch_up * engine.capacity}
-        none = Verdict(holds=None, reason="a probe")
-        result = simulated.run(spec.model_copy(update={"rate": 1.0}), engine)
-        probe = {"spec": spec, "valid": none, "kept_up": none, "pace": None, "metrics": rates}
-        return result.model_copy(update=probe)
-
-    return run
 
 
 def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], dict[str, object], int]:

@@ -28,14 +28,7 @@ ENGINE = simulated.Engine(2000.0, overhead_s=0.02)
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """A search that is over."""
-    folder = RunFolder.create(tmp_path, SPEC, ["streamgauge"], {"cores": 2})
-    experiment = Sustainable(SPEC)
-    while (trial := experiment.next_trial(folder.trials())) is not None:
-        folder.trial_folder(trial.number).mkdir()
-        folder.write_trial(simulated.run(trial, ENGINE))
-    answer = dict(experiment.answer(folder.trials()))
-    folder.write(folder.record().model_copy(update={"status": "done", "answer": answer}))
-    return folder
+    return simulated.write_search(tmp_path, SPEC, simulated.simulate(ENGINE))
 
 
 def shown(folder: RunFolder) -> str:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.report.verdict import MOST_WARNINGS, badges, sentence, warnings
-from streamgauge.results.folder import RunFolder
+from streamgauge.report.verdict import MOST_WARNINGS, Badge, badges, sentence, warnings
+from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
@@ -102,3 +102,105 @@ def test_a_thousand_warnings_are_cut(folder: RunFolder, make_trial: TrialMaker) 
     told = warnings(folder, folder.record(), results, [])
     assert len(told) == MOST_WARNINGS + 1
     assert told[-1].startswith("… and 950 more")
+
+
+def found(query: str = "q3", **changes: object) -> dict[str, object]:
+    """Make up a search: 1k/s holds, 2k/s does not."""
+    trials = [
+        {"trial": 1, "role": "bracket", "rate": 1000.0, "outcome": "pass", "reason": "it held"},
+        {"trial": 2, "role": "bracket", "rate": 2000.0, "outcome": "fail", "reason": "it fell"},
+    ]
+    search: dict[str, object] = {
+        "query": query,
+        "rate": 1000.0,
+        "interval": [1000.0, 2000.0],
+        "limit": "engine",
+        "conclusion": "1k/s sustained, confirmed 3 of 3; 2k/s is not",
+        "catch_up": None,
+        "latency": [{"at": "100%", "trial": 1}],
+        "trials": trials,
+    }
+    return search | changes
+
+
+def searched(folder: RunFolder, *searches: dict[str, object], **changes: object) -> RunRecord:
+    record = folder.record()
+    spec = record.spec.model_copy(update=changes)
+    return record.model_copy(update={"spec": spec, "answer": {"searches": list(searches)}})
+
+
+def test_a_search_is_told_by_its_answer(folder: RunFolder, make_trial: TrialMaker) -> None:
+    results = [make_trial(1), make_trial(2, kept_up=NO)]
+    assert sentence(searched(folder, found()), results) == (
+        "q3: 1k/s sustained, confirmed 3 of 3; 2k/s is not."
+    )
+    both = sentence(searched(folder, found(), found("q1")), results)
+    assert [line[:3] for line in both.splitlines()] == ["q3:", "q1:"]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "words"),
+    [("survey", "A survey, a rough answer."), ("quick", "A quick run, not a measurement.")],
+)
+def test_a_rough_search_is_stamped(
+    folder: RunFolder, make_trial: TrialMaker, stamp: str, words: str
+) -> None:
+    record = searched(folder, found(), **{stamp: True})
+    assert sentence(record, [make_trial(1)]).startswith(f"{words}\nq3: 1k/s")
+    (told,) = warnings(folder, record, [make_trial(1)], [])
+    assert told.startswith(stamp.capitalize())
+
+
+def test_a_search_that_succeeded_looks_like_it(folder: RunFolder, make_trial: TrialMaker) -> None:
+    overload = make_trial(2, valid=NO, correct=NO, kept_up=NO)
+    record = searched(folder, found())
+    assert badges(record, [make_trial(1), overload]) == [
+        Badge("q3", True, "found and confirmed"),
+        Badge("valid", True, "1 of 1 that count"),
+        Badge("correct", True, "1 of 1 that count"),
+    ]
+    assert warnings(folder, record, [make_trial(1), overload], []) == []
+
+
+def test_a_doubt_about_the_answer_of_a_search_is_a_warning(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    unsure = make_trial(1, correct=UNTOLD, kept_up=NO)
+    record = searched(folder, found())
+    assert warnings(folder, record, [unsure, make_trial(2, kept_up=NO)], []) == [
+        f"q3 at 1k/s: {UNTOLD.reason}"
+    ]
+    assert badges(record, [unsure])[2] == Badge("correct", None, "0 of 1 that count")
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds", "says"),
+    [
+        ({"limit": "search"}, True, "confirmed as far as was tried"),
+        ({"limit": "driver"}, None, "the driver was the limit"),
+        ({"rate": None, "limit": "driver"}, None, "the driver was the limit"),
+        ({"rate": None}, False, "not settled"),
+        ({"rate": None, "interval": [None, 2000.0]}, False, "no rate passes"),
+        ({"rate": None, "limit": None}, None, "the search is not over"),
+    ],
+)
+def test_a_badge_tells_how_a_search_ended(
+    folder: RunFolder,
+    make_trial: TrialMaker,
+    changes: dict[str, object],
+    holds: bool | None,
+    says: str,
+) -> None:
+    badge, *_ = badges(searched(folder, found(**changes)), [make_trial(1)])
+    assert (badge.name, badge.holds, badge.says) == ("q3", holds, says)
+
+
+def test_a_search_without_a_rate_has_no_trials_that_count(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    none = found(rate=None, interval=[None, 1000.0], latency=[])
+    record = searched(folder, none)
+    assert [badge.says for badge in badges(record, [make_trial(1, correct=NO)])] == [
+        "no rate passes", "no rate held", "no rate held",
+    ]  # fmt: skip
+    assert warnings(folder, record, [make_trial(1, correct=NO)], []) == []
