@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -95,7 +96,7 @@ with jobs.ProgressWriter(progress) as writer, QueueClient(endpoints.queues) as c
 def test_an_engine_that_skips_its_input_lacks_the_answers(bench: Bench, tmp_path: Path) -> None:
     program = tmp_path / "engine.py"
     program.write_text(SKIPS_A_PARTITION)
-    options = {"command": f"{sys.executable} {program}"}
+    options = {"command": shlex.join([sys.executable, str(program)])}
     result = run(bench, tmp_path, engine="command", engine_options=options)
     assert result.correct.holds is False, result.correct.reason
     assert result.counts.missing == result.counts.expected > 100

@@ -25,6 +25,7 @@ from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import load_engine, load_workload, trial_job, trial_query
 from streamgauge.probes.sampler import Probe, Sampler
+from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.contracts import (
@@ -103,6 +104,7 @@ class Trial:
         try:
             self._measure()
             self._validate()
+            end_if_asked()
         except StreamgaugeError as error:
             self._break_off(error)
         except OSError as error:  # a full disk, most likely

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.matching import Match
@@ -119,7 +119,10 @@ def validate(
         buckets=plan.buckets(count + (0 if done is None else len(done))),
         judged=answers,
     )
-    rows = _run(spark, work, done)
+    try:
+        rows = _run(spark, work, done)
+    except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
+        raise _unvalidated(error) from error
     matched = Match.combine(tasks.matches(rows))
     times, inversions = _times(rows.filter(pc.field("kind") == "times"))
     return Validation(
@@ -175,7 +178,7 @@ def _run(spark: SparkSession, work: tasks.Work, done: pa.Table | None) -> pa.Tab
         .groupBy("bucket")
         .applyInArrow(_matcher(work), tasks.MOVED_DDL)
     )
-    return _collect(matched)
+    return matched.toArrow()
 
 
 def _pieces(done: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
@@ -191,13 +194,10 @@ def _matcher(work: tasks.Work) -> Callable[[pa.Table], pa.Table]:
     return lambda rows: tasks.match_bucket(rows, work)
 
 
-def _collect(frame: DataFrame) -> pa.Table:
-    try:
-        return frame.toArrow()
-    except (PySparkException, Py4JError) as error:  # the latter when Java itself fails or dies
-        reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
-        told = reason[1] if reason else f"Spark failed while validating: {error}"
-        raise TrialInvalid(told) from error
+def _unvalidated(error: Exception) -> TrialInvalid:
+    """Tell what a task of ours said, or what became of Spark."""
+    reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
+    return TrialInvalid(reason[1] if reason else f"Spark failed while validating: {error}")
 
 
 def _times(rows: pa.Table) -> tuple[pa.Table, int]:
