@@ -33,11 +33,19 @@ def _measure(services: Sequence[Service[Any]]) -> _Measured:
     with all_up(services) as running:
         ready_s = time.perf_counter() - begin
         tree = [each for service in running.values() for each in _tree(service.processes())]
-        memory = [each.memory_full_info() for each in tree]
+        memory = [info for each in tree if (info := _memory(each)) is not None]
         begin = time.perf_counter()
     stop_s = time.perf_counter() - begin
     resident_mb = sum(each.rss for each in memory) / _MB
     return _Measured(ready_s, stop_s, resident_mb, sum(each.pss for each in memory) / _MB)
+
+
+def _memory(process: psutil.Process) -> Any:
+    """Return what a process takes; None when it has ended meanwhile, as some of PostgreSQL's do."""
+    try:
+        return process.memory_full_info()
+    except psutil.NoSuchProcess:
+        return None
 
 
 def _tree(roots: Sequence[int]) -> list[psutil.Process]:
