@@ -21,7 +21,7 @@ lint: setup
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-cache
 
-check: lint ## Lint, types, layers and unit tests: seconds
+check: lint ## Lint, types, layers and unit tests: some minutes
 	@$(PY) -m pytest tests/unit
 
 test: lint ## Everything: check, and the tests with the real services and a browser
