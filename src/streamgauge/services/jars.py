@@ -151,7 +151,7 @@ def _copy(jars: Iterable[Jar], source: Path, fresh: Path) -> None:
 
 
 def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Progress) -> None:
-    """Fetch jars with Ivy, and tell how many have come."""
+    """Fetch jars with Ivy, and tell how far it is: it looks all of them up before it fetches."""
     description = fresh / "ivy.xml"
     description.write_text(_ivy_xml(jars), encoding="utf-8")
     java = find_java()
@@ -165,11 +165,17 @@ def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Progress) -> None:
     log, deadline = fresh / "ivy.log", time.monotonic() + _FETCH_TIMEOUT_S
     with process.start(command, log=log, env=ENVIRONMENT) as ivy:
         while not ivy.wait(_TELL_S) and time.monotonic() < deadline:
+            known = sum(_described(jar, fresh / "ivy").exists() for jar in jars)
             come = sum(1 for _ in (fresh / "ivy").rglob("*.jar"))
-            progress(f"{come} of {len(jars)} jars are there")
+            progress(f"of {len(jars)} jars {known} looked up, {come} fetched")
     absent = [jar for jar in jars if not jar.path(fresh).is_file()]
     if absent:
         raise _explain(absent, log.read_text(encoding="utf-8", errors="replace"))
+
+
+def _described(jar: Jar, cache: Path) -> Path:
+    """Return where Ivy keeps what it has learnt of a jar."""
+    return cache / jar.group / jar.artifact / f"ivy-{jar.version}.xml"
 
 
 def _explain(absent: Sequence[Jar], output: str) -> NotReady:
