@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from streamgauge.report import ladder
+from streamgauge.report import ladder, trial_table
 from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.studies import STUDIES
 from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
-from streamgauge.units import format_count, format_duration, format_rate
-
-_CLOCK_S = 0.001
-_MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim")}
+from streamgauge.units import format_rate
 
 
 def render(folder: RunFolder) -> RenderableType:
@@ -30,11 +26,11 @@ def render(folder: RunFolder) -> RenderableType:
         parts += [part for search in found for part in ladder.render(search, known)]
         numbers = {number for search in found for number in latency_trials(search)}
         if shown := [result for result in results if result.spec.number in numbers]:
-            parts.append(_table(shown))
+            parts += trial_table.render(shown)
     else:
         study = STUDIES.get(record.spec.experiment)
-        parts += study(folder) if study else [_table(results)]
-        parts += [_remark(text) for text in _remarks(results, record.spec.objectives)]
+        parts += study(folder) if study else trial_table.render(results)
+        parts += _remarks(results, record.spec.objectives)
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))
     return Group(*parts)
@@ -63,54 +59,23 @@ def _ceiling(record: RunRecord) -> float | None:
     return known if isinstance(known, float) else None
 
 
-def _table(results: Sequence[TrialResult]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("query", "rate", "mode"):
-        table.add_column(name)
-    for name in ("valid", "correct", "kept up"):
-        table.add_column(name, justify="center")
-    for name in ("p50", "p90", "p99", "max", "outputs", "cpu"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for result in results:
-        table.add_row(*_row(result))
-    return table
+def _remarks(results: Sequence[TrialResult], objectives: Sequence[str]) -> Iterator[Text]:
+    """Tell what is not as it should be, once; that a quick run is one was said already."""
+    for group in repeats(results):
+        told: dict[str, list[TrialResult]] = {}
+        for result in group.trials:
+            for reason in reasons(result, objectives):
+                if not (result.spec.quick and reason == result.kept_up.reason):
+                    told.setdefault(reason, []).append(result)
+        yield from (_remark(group, reason, of) for reason, of in told.items())
 
 
-def _row(result: TrialResult) -> Iterable[RenderableType]:
-    spec, metrics = result.spec, result.metrics
-    yield spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
-    yield format_rate(spec.rate)
-    yield spec.mode or ""
-    for verdict in (result.valid, result.correct, result.kept_up):
-        mark, style = _MARKS[verdict.holds]
-        yield Text(mark, style=style)
-    for name in ("p50", "p90", "p99", "max"):
-        yield _latency(metrics.get(f"latency.{name}"))
-    yield format_count(result.counts.outputs)
-    cpu = metrics.get("cpu.engine")
-    yield f"{cpu:.2f}" if cpu is not None else "–"
+def _remark(group: Repeats, reason: str, of: Sequence[TrialResult]) -> Text:
+    broken = any(each.status != "done" or each.correct.holds is False for each in of)
+    which = "" if len(of) == len(group.trials) else _numbered([each.spec.repeat for each in of])
+    what = f"{group.spec.query} at {format_rate(group.spec.rate)}{which}"
+    return Text(f"  {what}: {reason}", style="red" if broken else "")
 
 
-def _latency(value_s: float | None) -> str:
-    """Write a latency as far as the broker's clock tells it, which counts milliseconds."""
-    if value_s is None:
-        return "–"
-    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
-
-
-def _remarks(
-    results: Sequence[TrialResult], objectives: Sequence[str]
-) -> list[tuple[TrialResult, str]]:
-    """Collect what is not as it should be; that a quick run is one was said already."""
-    return [
-        (result, reason)
-        for result in results
-        for reason in reasons(result, objectives)
-        if not (result.spec.quick and reason == result.kept_up.reason)
-    ]
-
-
-def _remark(remark: tuple[TrialResult, str]) -> Text:
-    result, reason = remark
-    style = "red" if result.status != "done" or result.correct.holds is False else ""
-    return Text(f"  {result.spec.query} at {format_rate(result.spec.rate)}: {reason}", style=style)
+def _numbered(numbers: Sequence[int]) -> str:
+    return f", repeat {' and '.join(str(number) for number in numbers)}"

@@ -80,6 +80,108 @@ def test_of_a_broken_trial_the_cause_alone_is_told(
     assert "too short" not in text
 
 
+P90 = "latency.p90"
+
+
+def repeated(
+    make_trial: TrialMaker, *found: dict[str, object], query: str = "q3"
+) -> list[TrialResult]:
+    """Make a trial for each of these, all of them repeats of the same."""
+    trials = [make_trial(number, **changes) for number, changes in enumerate(found, start=1)]
+    own = [{"repeat": trial.spec.number, "query": query} for trial in trials]
+    return [
+        trial.model_copy(update={"spec": trial.spec.model_copy(update=change)})
+        for trial, change in zip(trials, own, strict=True)
+    ]
+
+
+def rows(text: str, begin: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip().startswith(begin)]
+
+
+def test_repeats_are_one_row_with_their_median_and_range(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    for trial in repeated(
+        make_trial,
+        *({"metrics": {P90: value, "cpu.engine": value}} for value in (0.47, 0.441, 0.456)),
+    ):
+        put(folder, trial)
+    text = shown(folder)
+    row, *_ = rows(text, "q3")
+    assert "456 ms" in row
+    assert row.count("✓") == 3
+    below = text.splitlines()[text.splitlines().index(row) + 1]
+    assert below.split() == ["×3", "441–470"]
+    assert "median of that many repeats" in text
+
+
+def test_a_range_across_units_names_both(folder: RunFolder, make_trial: TrialMaker) -> None:
+    for trial in repeated(make_trial, {"metrics": {P90: 0.0}}, {"metrics": {P90: 1.5}}):
+        put(folder, trial)
+    assert "<1ms–1.5s" in shown(folder)
+
+
+def test_a_verdict_that_not_all_repeats_hold_is_counted(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    for trial in repeated(make_trial, {}, {"correct": NO}, {"kept_up": UNKNOWN}):
+        put(folder, trial)
+    text = shown(folder)
+    row, *_ = rows(text, "q3")
+    assert row.split()[2:5] == ["✓", "2/3", "2/3"]
+    assert f"q3 at 1k/s, repeat 2: {NO.reason}" in text
+    assert f"q3 at 1k/s, repeat 3: {UNKNOWN.reason}" in text
+
+
+def test_what_is_said_of_all_repeats_is_said_once(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    for trial in repeated(make_trial, {"correct": NO}, {"correct": NO}):
+        put(folder, trial)
+    text = shown(folder)
+    row, *_ = rows(text, "q3")
+    assert row.split()[2:5] == ["✓", "✗", "✓"]
+    assert text.count(NO.reason) == 1
+    assert f"q3 at 1k/s: {NO.reason}" in text
+
+
+def test_a_broken_repeat_does_not_blur_the_figures(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    invalid = {"status": "invalid", "valid": NO, "metrics": {P90: 9.0}}
+    for trial in repeated(make_trial, {"metrics": {P90: 0.012}}, invalid):
+        put(folder, trial)
+    text = shown(folder)
+    row, *_ = rows(text, "q3")
+    assert " 12 ms" in row
+    assert "1/2" in row
+    assert "9 s" not in text
+
+
+def test_other_rates_and_queries_are_no_repeats(folder: RunFolder, make_trial: TrialMaker) -> None:
+    (one,), (two,) = repeated(make_trial, {}), repeated(make_trial, {}, query="q1")
+    three = two.spec.model_copy(update={"number": 3, "rate": 2000.0})
+    put(folder, one)
+    put(folder, two.model_copy(update={"spec": two.spec.model_copy(update={"number": 2})}))
+    put(folder, two.model_copy(update={"spec": three}))
+    text = shown(folder)
+    assert "×" not in text
+    assert len(rows(text, "q1")) == 2
+
+
+def test_windows_are_also_told_from_their_end(folder: RunFolder, make_trial: TrialMaker) -> None:
+    found = [
+        {"metrics": {P90: 0.456, "window_latency.p90": value, "window_latency.max": 1.0}}
+        for value in (0.5, 0.52)
+    ]
+    put(folder, repeated(make_trial, found[0], query="q1")[0])
+    assert "q1 at 1k/s from the window's end: p90 500 ms, max 1 s\n" in shown(folder)
+    put(folder, repeated(make_trial, *found, query="q1")[1])
+    text = shown(folder)
+    assert "from the window's end: p90 510 ms (500–520), max 1 s (1)\n" in text
+
+
 def test_names_of_runs_are_text(tmp_path: Path, run_spec: RunSpec) -> None:
     spec = run_spec.model_copy(update={"engine": "[red]x[/red]", "tags": {"a": "\x1b[31m\n"}})
     folder = RunFolder.create(tmp_path, spec, [], {})
