@@ -17,7 +17,7 @@ from streamgauge.load import arrivals
 from streamgauge.planning import load_engine, load_experiment, load_workload
 from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
-from streamgauge.results.csv import write_csv
+from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services import versions as services_versions
@@ -165,7 +165,7 @@ def _go_on(
                 run = run_ingestion if trial.engine == NO_ENGINE else run_trial
                 result = run(trial, bench, path, announce)
                 folder.write_trial(result)
-                write_csv(folder.path / "results.csv", folder.trials())
+                write_tables(folder.path, folder.trials())
                 announce(events.ended(result, record.spec.objectives))
         status = _status(folder.trials(), experiment)
     except OSError as error:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.measure import latency
 from streamgauge.measure.matching import LATENCIES
-from streamgauge.results.csv import write_csv
+from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec, Verdict
@@ -106,7 +106,7 @@ def write_run(
             result = result.model_copy(update={"metrics": metrics})
         folder.write_trial(result)
     folder.write(folder.record().model_copy(update={"status": "done"}))
-    write_csv(folder.path / "results.csv", folder.trials())
+    write_tables(folder.path, folder.trials())
     return folder
 
 

@@ -1,33 +1,94 @@
-"""results.csv: a line per trial, the publication's columns first."""
+"""results.csv: a line per trial, the publication's columns first; repeats.csv: their means."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, median
 
 from streamgauge.files import write_atomically
-from streamgauge.spec.trial import TrialResult
+from streamgauge.results.repeats import Repeats, repeats
+from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 
 Cell = str | int | float | None
 
+_OVER_REPEATS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "median": median,
+    "min": min,
+    "max": max,
+}
 
-def write_csv(file: Path, results: Sequence[TrialResult]) -> None:
-    """Write one line per trial; metrics that no trial has get no column."""
-    write_atomically(file, csv_text(results))
+
+def write_tables(folder: Path, results: Sequence[TrialResult]) -> None:
+    """Write the tables of a run into its folder."""
+    for name, text in tables(results).items():
+        write_atomically(folder / name, text)
 
 
-def csv_text(results: Sequence[TrialResult]) -> str:
-    """Return the lines of results.csv."""
+def tables(results: Sequence[TrialResult]) -> dict[str, str]:
+    """Return the tables of a run by the names of their files.
+
+    results.csv has a line per trial; metrics that no trial has get no column. repeats.csv is there
+    if trials were repeated and has the same over all repeats of a trial, a line each for the mean,
+    which is what was published, the median, the smallest and the largest.
+    """
     names = sorted({name for result in results for name in result.metrics})
+    found = {"results.csv": _text([_line(result, names) for result in results])}
+    repeated = [group for group in repeats(results) if group.several]
+    if repeated:
+        lines = [line for group in repeated for line in _lines(group, names)]
+        found["repeats.csv"] = _text(lines)
+    return found
+
+
+def _text(rows: Sequence[Mapping[str, Cell]]) -> str:
     text = io.StringIO()
-    rows = [{**_published(result), **_details(result, names)} for result in results]
     if rows:
         writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return text.getvalue()
+
+
+def _line(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
+    metrics = {name: result.metrics.get(name) for name in names}
+    return {**_published(result), **_details(result), **metrics}
+
+
+def _lines(group: Repeats, names: Sequence[str]) -> Iterator[dict[str, Cell]]:
+    """Yield a line for each statistic over the repeats of a trial."""
+    spec = group.spec
+    published = [_published(each) for each in group.counted]
+    for statistic, compute in _OVER_REPEATS.items():
+        figures: dict[str, Cell] = {
+            name: _over([row[name] for row in published], compute) for name in published[0]
+        }
+        yield {
+            **figures,
+            "rate": spec.rate,
+            "query": spec.query,
+            "correct": _all_hold(group, lambda trial: trial.correct),
+            "statistic": statistic,
+            "repeats": len(group.trials),
+            "counted": len(group.counted),
+            **_setting(spec),
+            "valid": _all_hold(group, lambda trial: trial.valid),
+            "kept_up": _all_hold(group, lambda trial: trial.kept_up),
+            **{name: _over(group.values(name), compute) for name in names},
+        }
+
+
+def _over(values: Sequence[Cell], compute: Callable[[Sequence[float]], float]) -> float | None:
+    known = [value for value in values if isinstance(value, int | float)]
+    return compute(known) if known else None
+
+
+def _all_hold(group: Repeats, choose: Callable[[TrialResult], Verdict]) -> str:
+    found = group.verdicts(choose)
+    return _word(False if False in found else None if None in found else True)
 
 
 def _published(result: TrialResult) -> dict[str, Cell]:
@@ -52,21 +113,12 @@ def _published(result: TrialResult) -> dict[str, Cell]:
     }
 
 
-def _details(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
+def _details(result: TrialResult) -> dict[str, Cell]:
     spec, counts = result.spec, result.counts
     return {
         "trial": spec.number,
-        "workload": spec.workload,
-        "engine": spec.engine,
-        "mode": spec.mode,
         "repeat": spec.repeat,
-        "partitions": spec.partitions,
-        "acks": spec.load.acks,
-        "batch": spec.load.batch,
-        "linger": spec.load.linger_s,
-        "senders": spec.load.senders,
-        "source": spec.load.source,
-        "quick": _word(spec.quick),
+        **_setting(spec),
         "status": result.status,
         "valid": _word(result.valid.holds),
         "kept_up": _word(result.kept_up.holds),
@@ -74,7 +126,21 @@ def _details(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
         "missing": counts.missing,
         "duplicate": counts.duplicate,
         "unexpected": counts.unexpected,
-        **{name: result.metrics.get(name) for name in names},
+    }
+
+
+def _setting(spec: TrialSpec) -> dict[str, Cell]:
+    return {
+        "workload": spec.workload,
+        "engine": spec.engine,
+        "mode": spec.mode,
+        "partitions": spec.partitions,
+        "acks": spec.load.acks,
+        "batch": spec.load.batch,
+        "linger": spec.load.linger_s,
+        "senders": spec.load.senders,
+        "source": spec.load.source,
+        "quick": _word(spec.quick),
     }
 
 

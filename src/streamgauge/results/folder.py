@@ -4,6 +4,7 @@ run.json                 the spec, the machine, the process that runs it; status
 trials/001/trial.json    the truth about a trial; written last, atomically
 live.jsonl               what happens, once a second
 results.csv              a line per trial
+repeats.csv              the same over the repeats of each trial, if trials were repeated
 """
 
 from __future__ import annotations

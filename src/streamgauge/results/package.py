@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from streamgauge.results.csv import csv_text
+from streamgauge.results.csv import tables
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec, Variant
@@ -34,6 +34,7 @@ runs the same on another machine, with Streamgauge {version}. This is what it wa
 |---|---|
 | `preset.yaml` | everything that was asked for |
 | `results.csv` | a line per trial: verdicts, counts, metrics in SI units |
+| `repeats.csv` | if trials were repeated: mean, median, smallest and largest over the repeats |
 | `run.json` | the machine, the versions of then, status and answer |
 | `packages.txt` | the Python packages where this package was made |
 {notes}
@@ -46,7 +47,7 @@ def package(folder: RunFolder) -> bytes:
     files = {
         "README.md": _readme(record),
         "preset.yaml": yaml.safe_dump(preset(record), sort_keys=False, allow_unicode=True),
-        "results.csv": csv_text(results),
+        **tables(results),
         "run.json": json.dumps(_facts(record), indent=2, ensure_ascii=False) + "\n",
         "packages.txt": "".join(f"{line}\n" for line in packages()),
     }

@@ -74,6 +74,7 @@ def test_a_package_has_what_another_machine_needs(tmp_path):
         "README.md",
         "preset.yaml",
         "results.csv",
+        "repeats.csv",
         "run.json",
         "packages.txt",
     }
