@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -66,6 +68,4 @@ def sensor_columns(values: pa.Array, *columns: int) -> list[Integers]:
 
 def is_decimal(text: bytes, decimals: int) -> bool:
     """Tell whether this is a plain number with so many decimals, and not of absurd length."""
-    whole, dot, fraction = text.removeprefix(b"-").partition(b".")
-    digits = whole.isdigit() and fraction.isdigit()
-    return digits and dot == b"." and len(fraction) == decimals and len(whole) <= 20
+    return re.fullmatch(rb"-?(0|[1-9]\d{0,19})\.\d{%d}" % decimals, text) is not None
