@@ -14,8 +14,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, V
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
-MOST_MARKS = 120
-"""More boundaries than this would be a curtain before the chart."""
+MOST_MARKS = 2000
+"""Of a trial, in the page; a chart shows them as far as they can be told apart."""
 _WHOLE = "triggerExecution"
 
 
@@ -81,11 +81,10 @@ def collections(file: Path, frame: Frame) -> dict[str, Json]:
     if not found:
         return {}
     at_s, total_ms = np.array(found).T
-    seconds = np.arange(frame.start_s, frame.end_s, frame.bin_s)
-    edges = np.append(seconds, seconds[-1] + frame.bin_s)
+    edges = frame.edges
     reached = np.interp(edges, at_s - frame.origin_ms / 1000, total_ms)
     each = np.round(np.diff(reached) / frame.bin_s, 1)
-    return {"t": seconds.tolist(), "gc": each.tolist()}
+    return {"t": edges[:-1].tolist(), "gc": each.tolist()}
 
 
 def describe(batches: list[Batch]) -> str:

@@ -9,6 +9,8 @@ Section = Literal["rates", "latency", "resources"]
 Shape = Literal["lines", "areas", "points"]
 Unit = Literal["ms", "s", "records", "1/s", "cores", "GiB", "MiB/s", ""]
 
+MARKS_IN_SIGHT = 150
+"""More boundaries of batches than this at once would be a curtain before the chart."""
 _RISING = (0, 2, 1, 5)
 """Colours of p50, p95, p99 and max; their lines never cross, so their order tells them apart."""
 

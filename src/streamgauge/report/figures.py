@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streamgauge.report import vega
-from streamgauge.report.charts import TIME_CHARTS, Chart, Section, charts_of
+from streamgauge.report.charts import MARKS_IN_SIGHT, TIME_CHARTS, Chart, Section, charts_of
 from streamgauge.report.latencies import Histogram, nines, pooled
 from streamgauge.report.markup import Html, data, tag
 from streamgauge.report.run import RunView
 from streamgauge.report.searches import latency_trials, searches
+from streamgauge.report.ticks import FEWEST_TICKS, STEPS
 from streamgauge.report.trial import TrialView, label
 from streamgauge.spec.contracts import Json
 from streamgauge.units import format_rate
@@ -67,6 +68,7 @@ def common_data() -> Html:
     """Return what all charts of a page share: how they are drawn."""
     drawn: dict[str, Json] = {chart.name: _how(chart) for chart in TIME_CHARTS}
     dashes: list[Json] = [list(dash) for dash in vega.DASHES]
+    steps: list[Json] = [list(each) for each in STEPS]
     return data(
         "page",
         {
@@ -74,6 +76,10 @@ def common_data() -> Html:
             "distribution": vega.distribution_spec(),
             "colours": list(vega.PALETTE),
             "dashes": dashes,
+            "steps": steps,
+            "fewest": FEWEST_TICKS,
+            "floor": vega.FLOOR_MS,
+            "marks": MARKS_IN_SIGHT,
         },
     )
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
 
@@ -35,6 +38,13 @@ class Frame:
         """Warm-up to drain, on the edges of bins."""
         first = math.floor(self.start_s / self.bin_s) * self.bin_s
         return Span(self.origin_ms + first * 1000, self.origin_ms + math.ceil(self.end_s * 1000))
+
+    @property
+    def edges(self) -> npt.NDArray[np.float64]:
+        """The edges of all bins, in seconds."""
+        first = math.floor(self.start_s / self.bin_s)
+        last = max(first + 1, math.ceil(self.end_s / self.bin_s))
+        return np.arange(first, last + 1, dtype=np.float64) * self.bin_s
 
 
 def frame_of(result: TrialResult) -> Frame | None:

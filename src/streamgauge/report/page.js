@@ -29,6 +29,18 @@
     d: dashed ? page.dashes[place % page.dashes.length] : [],
   });
 
+  // Round numbers on a logarithmic axis, as far apart as leaves enough of them; none below the clock's.
+  const roundNumbers = (values) => {
+    const [low, high] = [Math.min, Math.max].map((choose) => values.reduce((a, b) => choose(a, b)));
+    const powers = Array.from({ length: Math.ceil(Math.log10(high)) + 1 }, (_, power) => 10 ** power);
+    let found = [];
+    for (const steps of page.steps) {
+      found = powers.flatMap((power) => steps.map((step) => step * power)).filter((each) => each >= low * 0.98 && each <= high * 1.02);
+      if (found.length >= page.fewest) break;
+    }
+    return low < 1 ? [page.floor, ...found] : found;
+  };
+
   const nearest = (sorted, wanted) => {
     let low = 0, high = sorted.length - 1;
     while (high - low > 1) {
@@ -38,11 +50,11 @@
     return wanted - sorted[low] <= sorted[high] - wanted ? low : high;
   };
 
-  const swatch = ({ c, d }, shape) => {
+  const swatch = ({ c, d, o = 1 }, shape) => {
     const drawn = make("svg", { width: 22, height: 10, "aria-hidden": "true" });
     const shapes = {
       lines: () => make("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: c, "stroke-width": 2.5, "stroke-dasharray": d.join(" ") }),
-      areas: () => make("rect", { x: 4, y: 0, width: 14, height: 10, rx: 2, fill: c }),
+      areas: () => make("rect", { x: 4, y: 0, width: 14, height: 10, rx: 2, fill: c, opacity: o }),
       points: () => make("circle", { cx: 11, cy: 5, r: 3, fill: c }),
       ticks: () => make("line", { x1: 11, x2: 11, y1: 1, y2: 10, stroke: c, "stroke-width": 1.5 }),
     };
@@ -72,6 +84,11 @@
       if (datasets.rows.every(({ v }) => v === 0)) {
         // Otherwise nothing at all would be drawn half-way up.
         for (const { data, encoding } of whole.layer) if (data.name === "rows" && encoding.y.scale.zero) encoding.y.scale.domain = [0, 1];
+      }
+      for (const { data, mark, encoding } of whole.layer) {
+        if (data.name !== "rows") continue;
+        if (encoding.y.scale.type === "log") encoding.y.axis.values = roundNumbers(datasets.rows.map(({ v }) => Math.max(v, page.floor)));
+        if (mark.type === "circle") mark.size = datasets.rows.length < 300 ? 36 : datasets.rows.length < 1000 ? 18 : 9;
       }
       for (const param of whole.params) param.value = this.signals()[param.name];
       const options = { mode: "vega-lite", renderer: "svg", actions: false, tooltip: false, ast: true };
@@ -170,10 +187,10 @@
   }
 
   // What the legend names beside the series, if the chart has it.
-  const beside = (spec, { charts, limit }) => {
-    const named = { fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && "start of a batch", acts: charts.acts && "done on purpose" };
+  const beside = (figure, spec, { charts, limit }) => {
+    const named = { outside: figure.classList.contains("wide") && "not measured", fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && (charts.boundaries.t.length > page.marks ? "start of a batch (zoom in)" : "start of a batch"), acts: charts.acts && "done on purpose" };
     return spec.layer.filter(({ data }) => named[data.name])
-      .map(({ data, mark }) => [named[data.name], { c: mark.color, d: mark.strokeDash ?? [] }, data.name === "boundaries" ? "ticks" : "lines"]);
+      .map(({ data, mark }) => [named[data.name], { c: mark.color, d: mark.strokeDash ?? [], o: mark.opacity ?? 1 }, { boundaries: "ticks", outside: "areas" }[data.name] ?? "lines"]);
   };
 
   const legend = (figure, entries, shape, unit, others = []) => {
@@ -258,7 +275,7 @@
         .reverse().flat().filter(({ v }) => v !== null);
       const { fit, boundaries, acts } = trial.charts;
       figure.querySelector(".said").textContent = trial.said[name] ?? "";
-      const readouts = legend(figure, entries, shape, unit, beside(spec, trial));
+      const readouts = legend(figure, entries, shape, unit, beside(figure, spec, trial));
       await this.time.add(figure, spec, {
         rows,
         outside: trial.outside,

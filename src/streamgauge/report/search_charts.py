@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.report.charts import Unit
 from streamgauge.report.searches import Bracket, Kind
+from streamgauge.report.ticks import ticks
 from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
 from streamgauge.spec.contracts import Json
 
@@ -16,16 +16,6 @@ CEILING_DASH = (7, 4)
 _LEAST_MARGIN = 1.12
 _MARGIN = 0.06
 """Room at both ends of a logarithmic axis, as a share of what lies between."""
-_FEWEST_TICKS = 4
-_STEPS: Sequence[Sequence[float]] = (
-    (1,),
-    (1, 3),
-    (1, 2, 5),
-    (1, 1.5, 2, 3, 4, 5, 6, 8),
-    (1, 1.2, 1.4, 1.6, 1.8, *(halves / 2 for halves in range(4, 20))),
-    [tenths / 10 for tenths in range(10, 100)],
-)
-"""What is written on a logarithmic axis, by power of ten: from far apart to close together."""
 
 
 @dataclass(frozen=True)
@@ -207,13 +197,3 @@ def _log(field: str, unit: Unit, values: Sequence[float]) -> Spec:
     }
     scale: Spec = {"type": "log", "domain": [low, high], "nice": False}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers between two others, as far apart as leaves enough of them."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in _STEPS:
-        found = [step * 10.0**power for power in powers for step in steps]
-        if len(inside := [each for each in found if low <= each <= high]) >= _FEWEST_TICKS:
-            break
-    return inside

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,10 +48,12 @@ class Timeline:
     def ingested(self) -> dict[str, Json]:
         """Return the records per second by which the log grew."""
         at, end = _known(self.table, "at", "log_end")
-        passed = np.diff(at)
-        forward = passed > 0
-        rate = np.diff(end)[forward] / passed[forward]
-        return self._binned(at[1:][forward], {"ingested": rate}, digits=1)
+        if not len(at):
+            return {}
+        edges = self._frame.edges
+        at_s = at - self._frame.origin_ms / 1000
+        reached = np.interp(edges, at_s, end, left=np.nan, right=np.nan)
+        return {"t": edges[:-1].tolist(), "ingested": _growth(reached, edges)}
 
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""
@@ -106,10 +107,14 @@ class Timeline:
     def _binned(self, at: Floats, values: dict[str, Floats], digits: int) -> dict[str, Json]:
         """Return the mean of every bin; seconds that were not sampled stay out of it."""
         frame = self._frame
-        numbers = np.floor((at - frame.origin_ms / 1000) / frame.bin_s).astype(np.int64)
+        at_s = at - frame.origin_ms / 1000
+        # What came before would decide how high the axis is and not be in sight.
+        inside = (at_s >= frame.start_s) & (at_s <= frame.end_s)
+        numbers = np.floor(at_s[inside] / frame.bin_s).astype(np.int64)
         bins, place = np.unique(numbers, return_inverse=True)
         made: dict[str, Json] = {"t": (bins * frame.bin_s).tolist()}
-        for name, column in values.items():
+        for name, whole in values.items():
+            column = whole[inside]
             known = ~np.isnan(column)
             sums = np.bincount(place[known], column[known], len(bins))
             counts = np.bincount(place[known], minlength=len(bins))
@@ -118,23 +123,23 @@ class Timeline:
         return made
 
 
-def sender_rates(file: Path, frame: Frame) -> dict[str, Json]:
-    """Return the records per second that were due and that were sent."""
-    ticks = pq.read_table(file, columns=["at_ms", "due", "sent"])
-    sql = duckdb.connect()
-    sql.register("ticks", ticks)
-    rows = sql.sql(
-        "WITH ends AS (SELECT floor((at_ms - $origin) / $width)::BIGINT AS bin, max(due) AS due,"
-        " max(sent) AS sent FROM ticks GROUP BY bin)"
-        " SELECT bin, (due - lag(due, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS due,"
-        " (sent - lag(sent, 1, 0) OVER w) / (bin - lag(bin, 1, bin - 1) OVER w) AS sent"
-        " FROM ends WINDOW w AS (ORDER BY bin) ORDER BY bin",
-        params={"origin": frame.origin_ms, "width": frame.bin_s * 1000},
-    ).to_arrow_table()
+def read_ticks(file: Path) -> pa.Table:
+    """Read what a sender told of itself: how many records were due and sent, and when."""
+    return pq.read_table(file, columns=["at_ms", "due", "sent"])
+
+
+def sender_rates(senders: Sequence[pa.Table], frame: Frame) -> dict[str, Json]:
+    """Return the records per second that were due and that were sent, by all senders together."""
+    edges = frame.edges
+    due, sent = np.zeros(len(edges)), np.zeros(len(edges))
+    for ticks in senders:
+        at_s = (ticks["at_ms"].to_numpy() - frame.origin_ms) / 1000
+        due += np.interp(edges, at_s, ticks["due"].to_numpy(), left=0)
+        sent += np.interp(edges, at_s, ticks["sent"].to_numpy(), left=0)
     return {
-        "t": (rows["bin"].to_numpy() * frame.bin_s).tolist(),
-        "offered": np.round(rows["due"].to_numpy() / frame.bin_s, 1).tolist(),
-        "sent": np.round(rows["sent"].to_numpy() / frame.bin_s, 1).tolist(),
+        "t": edges[:-1].tolist(),
+        "offered": _growth(due, edges),
+        "sent": _growth(sent, edges),
     }
 
 
@@ -143,6 +148,12 @@ def behind_series(latencies: pa.Table, frame: Frame) -> Series:
     at = behind.grid(frame.whole, frame.bin_s * 1000)
     values = behind.behind(latencies, frame.whole, frame.bin_s * 1000)
     return _series("s", (at - frame.origin_ms) / 1000, values, frame)
+
+
+def _growth(reached: Floats, edges: Floats) -> list[Json]:
+    """Return by how much something that counts up grew per second, from edge to edge."""
+    rates = np.round(np.diff(reached) / np.diff(edges), 1)
+    return [None if np.isnan(rate) else float(rate) for rate in rates]
 
 
 def _series(unit: str, at_s: Floats, values: Floats, frame: Frame) -> Series:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streamgauge.report import batches
 from streamgauge.report.frame import Frame, frame_of
 from streamgauge.report.latencies import Histogram, Latencies
-from streamgauge.report.timeline import Series, Timeline, behind_series, sender_rates
+from streamgauge.report.timeline import Series, Timeline, behind_series, read_ticks, sender_rates
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
@@ -83,9 +83,7 @@ class _Reader:
             "latency.parquet", lambda file: Latencies(file, self.frame, window_ms)
         )
         timeline = self._open("timeline.parquet", lambda file: Timeline(file, self.frame))
-        rates = self._open("sender.parquet", lambda file: sender_rates(file, self.frame))
-        if rates is not None:
-            self.view.charts["input"] = rates
+        self._read_senders()
         if timeline is not None and len(timeline.table):
             self._read_timeline(timeline)
         if latencies is not None and len(latencies.table):
@@ -106,6 +104,13 @@ class _Reader:
             number = self.view.result.spec.number
             self.view.unreadable.append(f"{name} of trial {number} cannot be read: {reason}")
             return None
+
+    def _read_senders(self) -> None:
+        files = sorted(self.folder.glob("sender*.parquet"))
+        told = [self._open(file.name, read_ticks) for file in files]
+        known = [ticks for ticks in told if ticks is not None and len(ticks)]
+        if known and len(known) == len(files):
+            self.view.charts["input"] = sender_rates(known, self.frame)
 
     def _read_timeline(self, timeline: Timeline) -> None:
         charts = self.view.charts

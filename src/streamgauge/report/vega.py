@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streamgauge.report.charts import Chart, Shape, Unit
+from streamgauge.report.charts import MARKS_IN_SIGHT, Chart, Shape, Unit
 from streamgauge.spec.contracts import Json
 
 Spec = dict[str, Json]
@@ -48,7 +48,6 @@ LABELS: Mapping[Unit, str] = {
     "MiB/s": f"{_PLAIN} + ' MiB/s'",
     "": _PLAIN,
 }
-_ONE_TWO_FIVE: list[Json] = [FLOOR_MS, *(f * 10**e for e in range(7) for f in (1, 2, 5))]
 _AXIS_WIDTH = 62
 """The same for all charts, so that one time is in one place in all of them."""
 _PERCENT = (
@@ -92,10 +91,11 @@ def distribution_spec() -> Spec:
 
 def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
     """Return a picture of many trials: a dot for each of some single latencies."""
+    powers = [FLOOR_MS, *(float(10**power) for power in range(7))]
     mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55, "color": PALETTE[0]}
     encoding: Spec = {
         "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
-        "y": value_axis("ms", log=True),
+        "y": value_axis("ms", log=True, log_values=powers),
     }
     header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
     return {
@@ -153,8 +153,10 @@ def _shared_domain() -> Spec:
     }
 
 
-def value_axis(unit: Unit, *, log: bool = False, stack: bool = False) -> Spec:
-    """Return how values are placed and labelled."""
+def value_axis(
+    unit: Unit, *, log: bool = False, stack: bool = False, log_values: Sequence[float] = ()
+) -> Spec:
+    """Return how values are placed and labelled; the page puts values on a logarithmic axis."""
     axis: Spec = {
         "title": None,
         "labelExpr": LABELS[unit],
@@ -165,7 +167,7 @@ def value_axis(unit: Unit, *, log: bool = False, stack: bool = False) -> Spec:
     if log:
         scale = {"type": "log", "nice": False, "padding": 8}
         axis |= {
-            "values": _ONE_TWO_FIVE,
+            "values": list(log_values),
             "labelOverlap": "greedy",
             "labelExpr": f"datum.value < 1 ? '< 1 ms' : ({LABELS[unit]})",
         }
@@ -215,10 +217,21 @@ def _outside() -> Spec:
 def _boundaries() -> Spec:
     """Mark where batches begin, at the foot of the chart."""
     foot: Spec = {"value": {"expr": "height - 8"}}
+    in_sight: list[Json] = [
+        {"filter": "datum.x >= from && datum.x <= to"},
+        {"joinaggregate": [{"op": "count", "as": "all"}]},
+        {"filter": f"datum.all <= {MARKS_IN_SIGHT}"},
+    ]
     return {
         "data": {"name": "boundaries"},
+        "transform": in_sight,
         "mark": {"type": "rule", "color": QUIET, "clip": True},
-        "encoding": {"x": _time(), "y": foot, "y2": {"value": {"expr": "height"}}},
+        # In pixels: with none in sight an axis would have nothing to go by.
+        "encoding": {
+            "x": {"value": {"expr": "scale('x', datum.x)"}},
+            "y": foot,
+            "y2": {"value": {"expr": "height"}},
+        },
     }
 
 

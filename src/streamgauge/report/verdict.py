@@ -183,5 +183,7 @@ def _badge(
     if not found:
         return Badge(name, None, none)
     holds = False if False in found else None if None in found else True
+    if set(found) == {None}:
+        return Badge(name, None, "not judged")
     yes = sum(each is True for each in found)
     return Badge(name, holds, f"{yes} of {len(found)} {which}".strip())

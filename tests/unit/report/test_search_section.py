@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from streamgauge.report.html import report_page
-from streamgauge.report.search_charts import LOOKS, ticks
+from streamgauge.report.search_charts import LOOKS
+from streamgauge.report.ticks import ticks
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.report.frame import Frame
-from streamgauge.report.timeline import Timeline, behind_series, sender_rates
+from streamgauge.report.timeline import Timeline, behind_series, read_ticks, sender_rates
 
 ORIGIN = 1_794_848_000_000
 FRAME = Frame(origin_ms=ORIGIN, start_s=-10, measured_s=60, end_s=64, bin_s=1)
@@ -24,8 +24,8 @@ def seconds() -> np.ndarray:
 def test_the_rate_of_ingestion_is_the_growth_of_the_log(tmp_path: Path) -> None:
     timeline = write(tmp_path, at=seconds(), log_end=500.0 * np.arange(74))
     shown = timeline.ingested()
-    assert set(shown["ingested"]) == {500.0}
-    assert shown["t"] == list(range(-9, 64))
+    assert shown["t"] == list(range(-10, 64))
+    assert shown["ingested"] == [None, *[500.0] * 72, None]  # not sampled to the edge
 
 
 def test_a_growing_lag_has_its_slope(tmp_path: Path) -> None:
@@ -70,13 +70,29 @@ def test_interfaces_without_traffic_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_sender_s_ticks_become_rates(tmp_path: Path) -> None:
-    at_ms = ORIGIN - 10_000 + np.arange(0, 60_000, 100)
+    at_ms = ORIGIN - 10_000 + 100 * (np.arange(600) + 1)
     due = 100 * (np.arange(600) + 1)
     pq.write_table(pa.table({"at_ms": at_ms, "due": due, "sent": due // 2}), tmp_path / "s.parquet")
-    shown = sender_rates(tmp_path / "s.parquet", FRAME)
-    assert shown["t"] == list(range(-10, 50))
-    assert set(shown["offered"]) == {1000.0}
-    assert set(shown["sent"]) == {500.0}
+    shown = sender_rates([read_ticks(tmp_path / "s.parquet")], FRAME)
+    assert shown["t"] == list(range(-10, 64))
+    assert shown["offered"] == [1000.0] * 60 + [0.0] * 14
+    assert shown["sent"][:60] == pytest.approx([500.0] * 60, abs=25)
+
+
+def test_the_rates_of_several_senders_are_added() -> None:
+    at_ms = ORIGIN - 10_000 + 100 * (np.arange(600) + 1)
+    one, other = (
+        pa.table({"at_ms": at_ms + offset_ms, "due": due, "sent": due})
+        for offset_ms, due in ((0, 100 * (np.arange(600) + 1)), (40, 50 * (np.arange(600) + 1)))
+    )
+    shown = sender_rates([one, other], FRAME)
+    assert shown["offered"][1:59] == pytest.approx([1500.0] * 58)
+
+
+def test_what_lies_before_and_after_the_trial_is_left_out(tmp_path: Path) -> None:
+    at = ORIGIN / 1000 + np.arange(-30, 90) + 0.3
+    shown = write(tmp_path, at=at, **{"cpu.engine": np.ones(120)}).by_role("cpu")
+    assert shown["t"] == list(range(-10, 64))
 
 
 def test_behind_is_the_age_of_the_oldest_unanswered_input() -> None:

@@ -170,7 +170,7 @@ def test_a_doubt_about_the_answer_of_a_search_is_a_warning(
     assert warnings(folder, record, [unsure, make_trial(2, kept_up=NO)], []) == [
         f"q3 at 1k/s: {UNTOLD.reason}"
     ]
-    assert badges(record, [unsure])[2] == Badge("correct", None, "0 of 1 that count")
+    assert badges(record, [unsure])[2] == Badge("correct", None, "not judged")
 
 
 @pytest.mark.parametrize(
