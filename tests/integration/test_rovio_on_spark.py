@@ -54,7 +54,8 @@ def write(folder: Path, parameters: Parameters, stream: str, streams: int, parti
         if stream == "ads"
         else data.purchases(parameters, 1, count, RATE)
     )
-    payloads = [*data.render(drawn), *[data.sentinel(stream)] * partitions]
+    rendered = itertools.chain.from_iterable(map(data.render, drawn))
+    payloads = [*rendered, *[data.sentinel(stream)] * partitions]
     number = np.arange(len(payloads))
     partition = number % partitions
     intended = BEGIN + number * 1000 // RATE

@@ -1,12 +1,11 @@
 """Render payloads to files: `python -m streamgauge.load.render SENDER.json`.
 
-A process of its own, so that the sender which streams them never holds them all.
+A process of its own, since it needs memory that the sender which streams them need not have.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -15,8 +14,7 @@ from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import write_lines
-from streamgauge.spec.contracts import RendersBlocks, Workload
-from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.contracts import Workload
 
 
 def main(argv: list[str]) -> None:
@@ -26,15 +24,8 @@ def main(argv: list[str]) -> None:
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
     job.payloads.mkdir(exist_ok=True)
     for name in job.inputs:
-        write_lines(payloads(workload, job.spec, name), job.payloads / name)
-
-
-def payloads(workload: Workload, spec: TrialSpec, stream: str) -> Iterable[bytes]:
-    """Render the payloads of a stream, a block at a time where the workload can do that."""
-    count = arrivals.payloads(spec)
-    if isinstance(workload, RendersBlocks):
-        return chain.from_iterable(workload.payload_blocks(spec, stream, count))
-    return workload.payloads(spec, stream, count).ring
+        payloads = workload.payloads(job.spec, name, arrivals.payloads(job.spec))
+        write_lines(chain.from_iterable(payloads.blocks), job.payloads / name)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Tables are `pyarrow.Table`s. Times are epoch milliseconds in columns and seconds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -163,8 +163,9 @@ class Fetches(Protocol):
 class Payloads:
     """What a stream's records say, without the leading `id;intended;`."""
 
-    ring: Sequence[bytes]
-    """Payload of record i is `ring[i % len(ring)]`."""
+    blocks: Iterable[Sequence[bytes]]
+    """All of them in the order of the records, rendered when they are asked for, a bounded number
+    at a time; after the last comes the first again."""
     marker: bytes | None = None
     """Payload of markers; None where the stream's own next records serve."""
     sentinel: bytes | None = None
@@ -305,15 +306,7 @@ class Workload(Protocol):
         """Refuse parameters that cannot work with a UsageError, before anything is started."""
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
-        """Render a stream's payloads for `count` records; called in the sender's process."""
-
-
-@runtime_checkable
-class RendersBlocks(Workload, Protocol):
-    """Ability of a workload: payloads that go to a file need not all be in memory."""
-
-    def payload_blocks(self, spec: TrialSpec, stream: str, count: int) -> Iterator[Sequence[bytes]]:
-        """Render the ring of `payloads`, a bounded number at a time where that can be done."""
+        """Tell a stream's payloads for `count` records; called in the sender's process."""
 
 
 @runtime_checkable

@@ -1,5 +1,5 @@
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,13 +43,7 @@ class Producer:
         return 0
 
 
-@pytest.fixture
-def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
-    monkeypatch.setattr(sender, "Producer", Producer)
-    workload: Any = SimpleNamespace(
-        queries={"q": SimpleNamespace(streams=("s",))},
-        payloads=lambda *_: SimpleNamespace(ring=[b"x"], marker=None, sentinel=None),
-    )
+def make_job(folder: Path) -> SenderJob:
     spec = TrialSpec(
         number=1,
         workload="any",
@@ -61,9 +55,20 @@ def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
         warmup_s=0.0,
         tail_s=0.0,
     )
-    ticks = tmp_path / "sender.parquet"
-    job = SenderJob(spec=spec, bootstrap="h:1", inputs={"s": "topic"}, ticks=ticks)
-    return sender.Sender(job, workload, lambda _: None)
+    ticks = folder / "sender.parquet"
+    return SenderJob(spec=spec, bootstrap="h:1", inputs={"s": "topic"}, ticks=ticks)
+
+
+def make_workload(blocks: Iterable[list[bytes]]) -> Any:
+    payloads = SimpleNamespace(blocks=blocks, marker=None, sentinel=None)
+    queries = {"q": SimpleNamespace(streams=("s",))}
+    return SimpleNamespace(queries=queries, payloads=lambda *_: payloads)
+
+
+@pytest.fixture
+def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
+    monkeypatch.setattr(sender, "Producer", Producer)
+    return sender.Sender(make_job(tmp_path), make_workload([[b"x"]]), lambda _: None)
 
 
 @pytest.mark.parametrize(("given_up", "unanswered"), [(0, 0), (3, 0), (0, 2), (3, 2)])
@@ -75,3 +80,16 @@ def test_a_record_that_is_given_up_without_an_acknowledgement_is_lost(
     sent = send.load(time.time_ns() // 1_000_000 - 100)  # all of it is due at once
     assert (sent.due, sent.sent, sent.errors) == (RECORDS, RECORDS, given_up)
     assert sent.acknowledged == RECORDS - given_up - unanswered
+
+
+def test_a_sender_that_streams_renders_nothing_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr(sender, "Producer", Producer)
+    monkeypatch.setattr(sender, "Streamed", opened.append)
+    rendered = iter([[b"x"]])
+    job = make_job(tmp_path).model_copy(update={"payloads": tmp_path})
+    sender.Sender(job, make_workload(rendered), lambda _: None)
+    assert opened == [tmp_path / "s"]
+    assert next(rendered) == [b"x"]

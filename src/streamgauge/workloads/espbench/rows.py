@@ -29,7 +29,7 @@ _DELIVERED_PER_DISTRICT = 2_100
 _NAMED_IN_TURN = 1_000
 _QUANTITY = 5
 _SYLLABLES = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"]
-_LAST_NAMES = pa.array([a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in _SYLLABLES])
+_LAST_NAMES = [a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in _SYLLABLES]
 # TPC-C takes today's date; a fixed one gives the same bytes for the same seed.
 _ENTRY_US = int(np.datetime64("2021-04-19T00:00:00", "us").astype(np.int64))
 _END_OF_TIME_US = int(np.datetime64("9999-12-31T00:00:00", "us").astype(np.int64))
@@ -99,7 +99,8 @@ def _last_names(ids: Ints, dice: Dice) -> pa.Array:
     in_district = (ids - 1) % ROWS_PER_DISTRICT
     low, high = dice.integers("c_last.a", 0, 255), dice.integers("c_last.x", 0, 999)
     drawn = (low | high) % 1_000
-    return _LAST_NAMES.take(pa.array(np.where(in_district < _NAMED_IN_TURN, in_district, drawn)))
+    chosen = np.where(in_district < _NAMED_IN_TURN, in_district, drawn)
+    return pa.array(_LAST_NAMES).take(pa.array(chosen))
 
 
 def _items(part: Part) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,6 +12,7 @@ from streamgauge.errors import UsageError
 
 FILE_COLUMNS = 56
 _LONGEST_LINE = 4_096
+_LINES_PER_BLOCK = 8_192
 _POWER_COLUMNS = ("mf01", "mf02", "mf03")
 _INTEGER = re.compile(rb"-?[0-9]{1,9}")
 _LINE_HEAD = re.compile(rb"[^\t]+\t[^\t]+(?:\t-?[0-9]{1,9}){3}\t")
@@ -21,8 +23,8 @@ _REMEDY = (
 )
 
 
-def from_file(path: Path | str, workplace: int, count: int | None = None) -> list[bytes]:
-    """Read at most `count` lines and append the workplace id to each.
+def blocks(path: Path, workplace: int, count: int | None = None) -> Iterator[list[bytes]]:
+    """Read at most `count` lines, some at a time, and append the workplace id to each.
 
     Args:
         path: The recording; line ends may be LF or CRLF, blank lines are passed over.
@@ -32,17 +34,19 @@ def from_file(path: Path | str, workplace: int, count: int | None = None) -> lis
     Raises:
         UsageError: The file is not there or is not such a recording; names the line.
     """
-    path = Path(path)
     suffix = b"\t%d" % workplace
+    found = False
     try:
         with path.open("rb") as file:
-            rows = [line + suffix for line in _checked_lines(path, file, count)]
+            lines = (line + suffix for line in _checked_lines(path, file, count))
+            while block := list(islice(lines, _LINES_PER_BLOCK)):
+                found = True
+                yield block
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(f"cannot read sensor file {path}: {reason}", _REMEDY) from error
-    if not rows:
+    if not found:
         raise UsageError(f"sensor file {path} is empty", _REMEDY)
-    return rows
 
 
 def _checked_lines(path: Path, file: BinaryIO, count: int | None) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Sensor lines of a workplace: rendered from synthetic signals, or taken from a DEBS 2012 file.
+"""Sensor lines of a workplace, rendered from synthetic signals.
 
 A line has 57 TAB-separated columns: ts, index, mf01-mf03, pc13-pc15, pc25-pc27, res, then
 44 columns of 0 or 1, and the workplace id.
@@ -7,6 +7,7 @@ A line has 57 TAB-separated columns: ts, index, mf01-mf03, pc13-pc15, pc25-pc27,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from itertools import chain
 
@@ -15,10 +16,7 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import UsageError
 from streamgauge.workloads.espbench import signals
-from streamgauge.workloads.espbench.sensor_file import from_file
 from streamgauge.workloads.espbench.signals import ROWS_PER_SECOND, Signals
-
-__all__ = ["COLUMNS", "blocks", "from_file", "lines", "marker", "table"]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -44,7 +42,8 @@ _MF03 = slice(54, 58)
 _PADDED = slice(59, 94)
 _BINARY = slice(94, 182)
 _TABLE_DIGITS = 5
-_MOST_LINES = 10_000_000 - _FIRST_INDEX
+MOST_LINES = 7_000_000
+"""So many keep the index to its seven digits."""
 
 
 def table(count: int, workplace: int, seed: int) -> Signals:
@@ -61,13 +60,14 @@ def blocks(count: int, workplace: int, seed: int) -> Iterator[list[bytes]]:
     """Render the same lines, some at a time."""
     if count < 1:
         return
-    if count > _MOST_LINES:
+    if count > MOST_LINES:
         raise UsageError(
-            f"{count} distinct sensor lines asked for, the index allows {_MOST_LINES}",
+            f"{count} distinct sensor lines asked for, the index allows {MOST_LINES}",
             "ask for fewer; the sender begins again at the end",
         )
     rows = table(count, workplace, seed)
-    steps = _step_lines(workplace, rows.step[-1] + 1, np.random.default_rng([seed, workplace, 1]))
+    rng = np.random.default_rng([seed, workplace, 1])
+    steps = _step_lines(workplace, int(rows.step[-1]) + 1, rng)
     for first in range(0, count, _ROWS_PER_BLOCK):
         yield _render(rows, steps, first, min(first + _ROWS_PER_BLOCK, count))
 
@@ -89,15 +89,21 @@ def _step_lines(workplace: int, steps: int, rng: np.random.Generator) -> Bytes:
     fields = matrix[:, _PADDED].reshape(steps, _PADDED_COLUMNS, 5)
     fields[:, :, :4] = _digits(padded, 4)
     matrix[:, _PADDED] = fields.reshape(steps, -1)
-    valves = rng.random((steps, _BINARY_COLUMNS)) < rng.random(_BINARY_COLUMNS)
-    matrix[:, _BINARY][:, ::2] += valves.astype(np.uint8)
+    # The chances are drawn last; a generator ahead gives them before all draws are in memory.
+    ahead = deepcopy(rng)
+    blocks = np.array_split(matrix[:, _BINARY][:, ::2], steps // _ROWS_PER_BLOCK + 1)
+    for block in blocks:
+        ahead.random(block.shape)
+    chances = ahead.random(_BINARY_COLUMNS)
+    for block in blocks:
+        block += (rng.random(block.shape) < chances).astype(np.uint8)
     return matrix
 
 
 def _render(rows: Signals, steps: Bytes, first: int, end: int) -> list[bytes]:
     """Render the rows from `first` to before `end`."""
     number = np.arange(first, end)
-    matrix = steps[rows.step[first:end]]
+    matrix: Bytes = steps[rows.step[first:end]]
     matrix[:, _SECOND] = _seconds(number)
     matrix[:, _FRACTION] = _digits(number % ROWS_PER_SECOND, 2)
     matrix[:, _INDEX] = _digits(_FIRST_INDEX + number, 7)
@@ -117,7 +123,7 @@ def _seconds(number: Ints) -> Bytes:
     return rendered
 
 
-def _digits(values: Ints, width: int) -> Bytes:
+def _digits(values: NDArray[np.integer], width: int) -> Bytes:
     """Render integers as `width` digits, zero-padded, in a new last axis."""
     if width <= _TABLE_DIGITS:
         return _digit_table()[values, _TABLE_DIGITS - width :]
@@ -128,5 +134,6 @@ def _digits(values: Ints, width: int) -> Bytes:
 @cache
 def _digit_table() -> Bytes:
     """Render 0 to 99999 once: looking digits up is faster than dividing for them."""
-    powers = 10 ** np.arange(_TABLE_DIGITS - 1, -1, -1)
-    return (np.arange(10**_TABLE_DIGITS)[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+    powers = 10 ** np.arange(_TABLE_DIGITS - 1, -1, -1, dtype=np.uint32)
+    numbers = np.arange(10**_TABLE_DIGITS, dtype=np.uint32)
+    return (numbers[:, None] // powers % 10 + ord("0")).astype(np.uint8)

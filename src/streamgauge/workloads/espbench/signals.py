@@ -8,6 +8,7 @@ are spread over its rows by quantile, which fixes the share below the limit of q
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Shorts = NDArray[np.int16]
+"""Wide enough for every value of a signal."""
 
 MF01_ERROR_LIMIT = 14_963
 """q3 reports rows above it: the 99.5th percentile of the recording."""
@@ -22,6 +25,7 @@ MF03_STANDBY_LIMIT = 8_105
 """q4 reports rows below it: the 9th percentile of the recording."""
 
 ROWS_PER_SECOND = 100
+_ROWS_PER_PIECE = 1 << 16
 
 _MF01_RANGE = (12_400, 19_500)
 _MF03_RANGE = (7_275, 9_390)
@@ -46,48 +50,74 @@ _MF03_NOISE_SD = 5.0
 class Signals:
     """Hold one value per row for each signal, and the machine step each row belongs to."""
 
-    mf01: Ints
-    mf02: Ints
-    mf03: Ints
-    step: Ints
+    mf01: Shorts
+    mf02: Shorts
+    mf03: Shorts
+    step: NDArray[np.unsignedinteger]
     """Number of the mf03 plateau; the other sensors change with it."""
 
 
 def make(count: int, rng: np.random.Generator) -> Signals:
     """Make `count` rows of the three signals."""
-    base = drift(count, rng)
-    mf01 = np.rint(np.clip(base + pulses(base, rng), *_MF01_RANGE))
-    mf02 = np.rint(1.132 * mf01 - 398 + rng.normal(0, 31, count))
+    mf01 = _mf01(count, rng)
+    mf02 = np.empty(count, np.int16)
+    for rows in _pieces(count):
+        mf02[rows] = np.rint(1.132 * mf01[rows] - 398 + rng.normal(0, 31, len(mf01[rows])))
     lengths = plateau_lengths(count, rng)
-    step = np.repeat(np.arange(len(lengths)), lengths)[:count]
-    levels = plateau_levels(lengths, mf01, rng)
-    mf03 = np.rint(np.clip(levels[step] + rng.normal(0, _MF03_NOISE_SD, count), *_MF03_RANGE))
-    return Signals(mf01.astype(np.int64), mf02.astype(np.int64), mf03.astype(np.int64), step)
+    numbers = np.arange(len(lengths), dtype=np.min_scalar_type(len(lengths)))
+    step = np.repeat(numbers, lengths)[:count]
+    levels = plateau_levels(lengths, _loads(mf01, step, len(lengths)), rng)
+    mf03 = np.empty(count, np.int16)
+    for rows in _pieces(count):
+        noisy = levels[step[rows]] + rng.normal(0, _MF03_NOISE_SD, len(step[rows]))
+        mf03[rows] = np.rint(np.clip(noisy, *_MF03_RANGE))
+    return Signals(mf01, mf02, mf03, step)
 
 
-def drift(count: int, rng: np.random.Generator) -> Floats:
+def _pieces(count: int) -> Iterator[slice]:
+    """Cut the rows, so that only what is kept of them takes much memory."""
+    return (slice(first, first + _ROWS_PER_PIECE) for first in range(0, count, _ROWS_PER_PIECE))
+
+
+def _mf01(count: int, rng: np.random.Generator) -> Shorts:
+    base = drift(count, rng)
+    inrush = pulses(count, base, rng)
+    mf01 = np.empty(count, np.int16)
+    for piece in _pieces(count):
+        mf01[piece] = np.rint(base(np.arange(*piece.indices(count))))
+    mf01[inrush.rows] = np.rint(np.clip(base(inrush.rows) + inrush.heights, *_MF01_RANGE))
+    return mf01
+
+
+def drift(count: int, rng: np.random.Generator) -> Callable[[Ints], Floats]:
     """Wander slowly around the median of mf01, evenly over its ordinary range."""
     knots = count // _ROWS_PER_KNOT + 2
     heights = _DRIFT_REACH * (2 * (rng.permutation(knots) + 0.5) / knots - 1)
-    rows = np.arange(count)
-    return _DRIFT_CENTRE + np.interp(rows, np.arange(knots) * _ROWS_PER_KNOT, heights)
+    places = np.arange(knots) * _ROWS_PER_KNOT
+    return lambda rows: _DRIFT_CENTRE + np.interp(rows, places, heights)
 
 
-def pulses(base: Floats, rng: np.random.Generator) -> Floats:
-    """Add inrush pulses until the wanted share of rows is above the limit of q3."""
-    count = len(base)
+@dataclass(frozen=True)
+class Pulses:
+    """Hold the rows that have an inrush pulse, and how much it adds."""
+
+    rows: Ints
+    heights: Floats
+
+
+def pulses(count: int, base: Callable[[Ints], Floats], rng: np.random.Generator) -> Pulses:
+    """Add inrush pulses, one after the other, until enough rows are above the limit of q3."""
     slots = max(1, count // _ROWS_PER_PULSE_SLOT)
     offsets = rng.integers(0, max(1, min(count, _ROWS_PER_PULSE_SLOT) - _PULSE_ROWS), slots)
     starts = rng.permutation(np.arange(slots) * _ROWS_PER_PULSE_SLOT + offsets)
     shapes = pulse_shapes(slots, rng)
-    shapes[0] = _twin(shapes[shapes.max(axis=1).argmax()], base[starts[0]], rng)
+    highest = shapes[shapes.max(axis=1).argmax()]
+    shapes[0] = _twin(highest, float(base(starts[:1])[0]), rng)
     rows = starts[:, None] + np.arange(_PULSE_ROWS)
-    inside = np.minimum(rows, count - 1)
-    above = np.sum((base[inside] + shapes > MF01_ERROR_LIMIT) & (rows < count), axis=1)
+    inside = rows < count
+    above = np.sum((base(rows) + shapes > MF01_ERROR_LIMIT) & inside, axis=1)
     used = _nearest_prefix(above, _ERROR_SHARE * count)
-    total = np.zeros(count + _PULSE_ROWS)
-    total[rows[:used]] = shapes[:used]
-    return total[:count]
+    return Pulses(rows[:used][inside[:used]], shapes[:used][inside[:used]])
 
 
 def pulse_shapes(number: int, rng: np.random.Generator) -> Floats:
@@ -109,10 +139,18 @@ def plateau_lengths(count: int, rng: np.random.Generator) -> Ints:
     return lengths[:needed]
 
 
-def plateau_levels(lengths: Ints, mf01: Floats, rng: np.random.Generator) -> Floats:
-    """Deal out the levels of mf03 in an order that does not correlate with mf01."""
-    starts = np.cumsum(lengths) - lengths
-    load = np.add.reduceat(mf01, starts) - mf01.mean() * np.diff(starts, append=len(mf01))
+def _loads(mf01: Shorts, step: NDArray[np.unsignedinteger], steps: int) -> Floats:
+    """Tell for each step how far mf01 is above its mean, summed over the step's rows."""
+    sums, sizes = np.zeros(steps), np.zeros(steps, np.int64)
+    for rows in _pieces(len(mf01)):
+        sums += np.bincount(step[rows], mf01[rows], steps)
+        sizes += np.bincount(step[rows], minlength=steps)
+    loads: Floats = sums - mf01.mean() * sizes
+    return loads
+
+
+def plateau_levels(lengths: Ints, load: Floats, rng: np.random.Generator) -> Floats:
+    """Deal out the levels of mf03 in an order that does not correlate with the load."""
     attempts = [_shuffled_levels(lengths, rng) for _ in range(8)]
     return min(attempts, key=lambda levels: abs(float(load @ (levels - levels.mean()))))
 

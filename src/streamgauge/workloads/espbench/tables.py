@@ -19,8 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
 from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.workloads.espbench.database import (
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
+    "each_order",
     "folder",
     "generate",
     "is_loaded",
@@ -70,6 +69,13 @@ _ORDERS_PER_WAREHOUSE = DISTRICTS_PER_WAREHOUSE * ROWS_PER_DISTRICT
 def order_lines(warehouses: int, seed: int) -> NDArray[np.int64]:
     """Give the number of lines of every order, from order 1 on, without making the tables."""
     return line_counts(np.arange(1, warehouses * _ORDERS_PER_WAREHOUSE + 1), seed)
+
+
+def each_order(warehouses: int, seed: int) -> Iterator[int]:
+    """Give the same numbers one after the other, with the memory of one warehouse."""
+    for warehouse in range(warehouses):
+        orders = np.arange(1, _ORDERS_PER_WAREHOUSE + 1) + warehouse * _ORDERS_PER_WAREHOUSE
+        yield from line_counts(orders, seed).tolist()
 
 
 def warehouses_for(order_lines_needed: int, minimum: int, seed: int) -> int:
@@ -130,6 +136,10 @@ def _parts(warehouses: int, seed: int) -> list[Part]:
 
 def _write_parts(spark: SparkSession, parts: list[Part], building: Path) -> dict[str, int]:
     """Let Spark make and write every part; give the number of rows of each table."""
+    # Not above: a sender loads this module too, and shall need little memory.
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     numbers = spark.range(0, len(parts), 1, len(parts))
     written = numbers.mapInArrow(_writer(parts, building), "name string, row_count bigint")
     counts: Counter[str] = Counter()

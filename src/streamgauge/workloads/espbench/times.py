@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 from streamgauge.errors import UsageError
 
 POL_NUMBER = 1
 """Every order line is produced in one step, so its production order has this one line."""
 ENTER, LEAVE = 0, 1
+_EVENTS_PER_BLOCK = 8_192
 
 
-def lines(order_lines: ArrayLike, count: int, first_order: int = 1) -> list[bytes]:
-    """Render the first `count` events; no order line ever comes again.
+def blocks(order_lines: Iterable[int], count: int, first_order: int = 1) -> Iterator[list[bytes]]:
+    """Render the first `count` events, some at a time; no order line ever comes again.
 
     Args:
         order_lines: How many lines each order has, orders numbered on from `first_order`.
@@ -24,24 +25,27 @@ def lines(order_lines: ArrayLike, count: int, first_order: int = 1) -> list[byte
     Raises:
         UsageError: There are fewer events than `count`.
     """
-    sizes = np.asarray(order_lines, dtype=np.int64)
-    ends = np.cumsum(2 * sizes)
-    available = int(ends[-1]) if len(ends) else 0
-    if count > available:
+    missing = count
+    block: list[bytes] = []
+    for order, size in enumerate(order_lines, first_order):
+        if missing <= 0:
+            break
+        prefix = b"%d\t" % order
+        block += [prefix + suffix for suffix in _suffixes(size)[:missing]]
+        missing -= 2 * size
+        if len(block) >= _EVENTS_PER_BLOCK:
+            yield block
+            block = []
+    if missing > 0:
         raise UsageError(
-            f"{count} production times asked for, the order lines give {available}",
+            f"{count} production times asked for, the order lines give {count - missing}",
             "raise `warehouses`, or lower the rate or the duration",
         )
-    suffixes = _suffixes(int(sizes.max(initial=0)))
-    orders = int(np.searchsorted(ends, count)) + 1
-    rendered: list[bytes] = []
-    for order, size in enumerate(sizes[:orders].tolist(), first_order):
-        prefix = b"%d\t" % order
-        rendered += [prefix + suffix for suffix in suffixes[: 2 * size]]
-    del rendered[count:]
-    return rendered
+    if block:
+        yield block
 
 
+@cache
 def _suffixes(size: int) -> list[bytes]:
     """Render what follows the order id for each event of an order with `size` lines."""
     return [

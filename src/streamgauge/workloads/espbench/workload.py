@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.spec.contracts import Act, Json, Payloads, Query, Span
 from streamgauge.spec.endpoints import PostgresEndpoint
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.workloads.espbench import answers, sensors, tables, times
+from streamgauge.workloads.espbench import answers, sensor_file, sensors, tables, times
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +39,14 @@ class Parameters(BaseModel):
     """Scale factor W of the business tables; q5 raises it to what its stream needs."""
     workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = (1, 3)
     """Workplaces of sensor1 and sensor2: 1 is never down, 2 always, any other during the run."""
-    ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
+    ring: int = Field(default=1_000_000, ge=1, le=1_000_000_000)
     """Sensor lines per stream that are rendered before the load; then they repeat."""
+
+    @model_validator(mode="after")
+    def _has_so_many_lines(self) -> Self:
+        if self.sensors is None and self.ring > sensors.MOST_LINES:
+            raise ValueError(f"a ring of more than {sensors.MOST_LINES} lines needs a sensor file")
+        return self
 
 
 def _since_intended(emitted_ms: int, value: bytes) -> float:
@@ -117,12 +123,6 @@ QUERIES = (
 )
 
 
-def _sensor(parameters: Parameters, stream: str, count: int) -> tuple[int, int]:
-    """Return the workplace of a sensor stream and how many lines are rendered for it."""
-    workplace = parameters.workplaces[0 if stream == "sensor1" else 1]
-    return workplace, min(count, parameters.ring)
-
-
 class Espbench:
     """Enterprise stream processing (Hesse et al., 2021): five queries, streams and tables."""
 
@@ -145,29 +145,22 @@ class Espbench:
                     f"choose -P workplaces from 1 to {last}, or raise -P warehouses",
                 )
         if chosen.sensors is not None:
-            sensors.from_file(Path(chosen.sensors), 1, chosen.ring)
+            for _ in sensor_file.blocks(Path(chosen.sensors), 1, chosen.ring):
+                pass
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render sensor lines or production times."""
         parameters = Parameters.model_validate(spec.parameters)
         if stream == "times":
-            orders = tables.order_lines(parameters.warehouses, spec.seed)
-            return Payloads(times.lines(orders, count))
-        workplace, size = _sensor(parameters, stream, count)
+            orders = tables.each_order(parameters.warehouses, spec.seed)
+            return Payloads(times.blocks(orders, count))
+        workplace = parameters.workplaces[0 if stream == "sensor1" else 1]
+        size = min(count, parameters.ring)
         if parameters.sensors is not None:
-            ring = sensors.from_file(Path(parameters.sensors), workplace, size)
+            blocks = sensor_file.blocks(Path(parameters.sensors), workplace, size)
         else:
-            ring = sensors.lines(size, workplace, spec.seed)
-        return Payloads(ring, sensors.marker())
-
-    def payload_blocks(self, spec: TrialSpec, stream: str, count: int) -> Iterator[Sequence[bytes]]:
-        """Render synthetic sensor lines some at a time, all others at once."""
-        parameters = Parameters.model_validate(spec.parameters)
-        if stream == "times" or parameters.sensors is not None:
-            yield self.payloads(spec, stream, count).ring
-        else:
-            workplace, size = _sensor(parameters, stream, count)
-            yield from sensors.blocks(size, workplace, spec.seed)
+            blocks = sensors.blocks(size, workplace, spec.seed)
+        return Payloads(blocks, sensors.marker())
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         """Raise W so that no order line repeats, and the warm-up so that a downtime is seen."""

@@ -6,18 +6,21 @@ milliseconds: the event time is the intended time less the delay. A sentinel's i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamgauge.workloads.rovio.parameters import Parameters
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Drawn = TypeVar("Drawn", Integers, Floats)
 
 CHEAPEST, DEAREST = 99, 9_999
 """Prices in cents."""
@@ -28,6 +31,8 @@ _DEVIATIONS = 8.0
 """The gem packs span so many standard deviations of keys=normal."""
 _MEANS = 4.0
 """The allowed delay is so many means of delays=exponential."""
+_BLOCK = 16_384
+"""Records that are drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -46,60 +51,116 @@ class Purchases(Ads):
     price: Integers
 
 
-def ads(parameters: Parameters, seed: int, count: int) -> Ads:
-    """Draw ads: any user that sees ads, any gem pack."""
-    random = np.random.default_rng([seed, _ADS])
-    user = 1 + random.integers(parameters.users, size=count)
-    pack = packs(parameters, random, count)
-    return Ads(delays(parameters, random, count), user, pack)
+class Random:
+    """Columns of random numbers: drawn one after the other, handed out together in blocks.
+
+    The generator draws each column to its end and drops it, to come to where the next begins; a
+    copy draws it again, as far as it is asked for. So the blocks are those of whole columns, which
+    nobody holds.
+    """
+
+    def __init__(self, seed: int, stream: int, count: int) -> None:
+        self.sizes = [min(_BLOCK, count - first) for first in range(0, count, _BLOCK)]
+        self._generator = np.random.default_rng([seed, stream])
+
+    def shares(self) -> Iterator[Floats]:
+        """Draw numbers from 0 to below 1."""
+        return self._column(lambda generator, size: generator.random(size))
+
+    def normal(self, mean: float, deviation: float) -> Iterator[Floats]:
+        """Draw numbers around a mean."""
+        return self._column(lambda generator, size: generator.normal(mean, deviation, size))
+
+    def integers(self, low: int, high: int) -> Iterator[Integers]:
+        """Draw whole numbers, the highest included."""
+        return self._column(lambda generator, size: generator.integers(low, high + 1, size))
+
+    def _column(self, draw: Callable[[np.random.Generator, int], Drawn]) -> Iterator[Drawn]:
+        copy = deepcopy(self._generator)
+        for size in self.sizes:
+            draw(self._generator, size)
+        return (draw(copy, size) for size in self.sizes)
 
 
-def purchases(parameters: Parameters, seed: int, count: int, rate: float) -> Purchases:
+def ads(parameters: Parameters, seed: int, count: int) -> Iterator[Ads]:
+    """Draw ads in blocks: any user that sees ads, any gem pack."""
+    random = Random(seed, _ADS, count)
+    user = random.integers(1, parameters.users)
+    pack = packs(parameters, random)
+    yield from map(Ads, delays(parameters, random), user, pack)
+
+
+def purchases(parameters: Parameters, seed: int, count: int, rate: float) -> Iterator[Purchases]:
     """Draw purchases: some repeat user and pack of an ad before them, others are of other users.
 
     Both streams have the same rate, so record i of one meets record i of the other; an ad that
     was sent no longer than a window before lies no more than a window's records before.
     """
-    seen = ads(parameters, seed, count)
-    random = np.random.default_rng([seed, _PURCHASES])
-    answers = random.random(count) < parameters.selectivity
-    back = (random.random(count) * parameters.size_ms / 1000 * rate).astype(np.int64)
-    ad = (np.arange(count) - back) % count
-    user = 1 + parameters.users + random.integers(parameters.users, size=count)
-    pack = packs(parameters, random, count)
-    price = random.integers(CHEAPEST, DEAREST, size=count, endpoint=True)
-    return Purchases(
-        delay_ms=delays(parameters, random, count),
-        user=np.where(answers, seen.user[ad], user),
-        pack=np.where(answers, seen.pack[ad], pack),
-        price=price,
-    )
+    seen = _seen(parameters, seed, count)
+    random = Random(seed, _PURCHASES, count)
+    answers, back = random.shares(), random.shares()
+    user = random.integers(1 + parameters.users, 2 * parameters.users)
+    pack = packs(parameters, random)
+    price = random.integers(CHEAPEST, DEAREST)
+    drawn = map(Purchases, delays(parameters, random), user, pack, price)
+    first = 0
+    for block, answer, share in zip(drawn, answers, back, strict=True):
+        distance = (share * parameters.size_ms / 1000 * rate).astype(np.int64)
+        ad = (np.arange(first, first + len(answer)) - distance) % count
+        yield _following(block, answer < parameters.selectivity, seen[:, ad])
+        first += len(answer)
 
 
-def packs(parameters: Parameters, random: np.random.Generator, count: int) -> Integers:
+def _seen(parameters: Parameters, seed: int, count: int) -> npt.NDArray[np.int32]:
+    """Return users and packs of all ads: any of them may be followed by a purchase."""
+    seen = np.empty((2, count), dtype=np.int32)
+    first = 0
+    for block in ads(parameters, seed, count):
+        seen[:, first : first + len(block.user)] = block.user, block.pack
+        first += len(block.user)
+    return seen
+
+
+def _following(
+    block: Purchases, follows: npt.NDArray[np.bool_], ad: npt.NDArray[np.int32]
+) -> Purchases:
+    """Give the purchases that follow an ad its user and pack."""
+    user, pack = np.where(follows, ad, (block.user, block.pack))
+    return replace(block, user=user, pack=pack)
+
+
+def packs(parameters: Parameters, random: Random) -> Iterator[Integers]:
     """Draw gem packs, numbered from 1."""
     most = parameters.packs
     if parameters.keys == "normal":
-        drawn = random.normal((most + 1) / 2, most / _DEVIATIONS, count)
-        return np.clip(np.rint(drawn), 1, most).astype(np.int64)
+        drawn = random.normal((most + 1) / 2, most / _DEVIATIONS)
+        return (np.clip(np.rint(block), 1, most).astype(np.int64) for block in drawn)
     if parameters.keys == "zipf":
-        weights = np.arange(1, most + 1, dtype=np.float64) ** -parameters.zipf
-        reached = np.cumsum(weights)
-        chosen = np.searchsorted(reached, random.random(count) * reached[-1], side="right")
-        drawn_packs: Integers = np.minimum(1 + chosen, most).astype(np.int64)
-        return drawn_packs
+        return _zipf(most, parameters.zipf, random.shares())
     if parameters.keys == "single" or most == 1:
-        return np.ones(count, dtype=np.int64)
+        return (np.ones(size, dtype=np.int64) for size in random.sizes)
     if parameters.keys == "hot":
-        others = 2 + random.integers(most - 1, size=count)
-        return np.where(random.random(count) < parameters.hot, 1, others)
-    return 1 + random.integers(most, size=count)
+        both = zip(random.integers(2, most), random.shares(), strict=True)
+        return (np.where(chosen < parameters.hot, 1, other) for other, chosen in both)
+    return random.integers(1, most)
 
 
-def delays(parameters: Parameters, random: np.random.Generator, count: int) -> Integers:
+def _zipf(most: int, exponent: float, shares: Iterator[Floats]) -> Iterator[Integers]:
+    reached = np.arange(1, most + 1, dtype=np.float64)
+    reached **= -exponent
+    np.cumsum(reached, out=reached)
+    for block in shares:
+        chosen = np.searchsorted(reached, block * reached[-1], side="right")
+        yield np.minimum(1 + chosen, most).astype(np.int64)
+
+
+def delays(parameters: Parameters, random: Random) -> Iterator[Integers]:
     """Draw how much later than its event each record is sent."""
+    return map(partial(_delay, parameters), random.shares(), random.shares())
+
+
+def _delay(parameters: Parameters, chosen: Floats, how_much: Floats) -> Integers:
     allowed = parameters.allowed_delay_ms
-    chosen, how_much = random.random(count), random.random(count)
     delayed = np.ceil(allowed * _share(parameters, how_much)).astype(np.int64)
     too_late = allowed + 1 + (how_much * parameters.size_ms).astype(np.int64)
     late, disorder = parameters.late, parameters.disorder
@@ -116,10 +177,9 @@ def _share(parameters: Parameters, uniform: Floats) -> Floats:
 
 def render(stream: Ads) -> list[bytes]:
     """Write the records' payloads."""
-    columns = [pc.cast(pa.array(getattr(stream, f.name)), pa.string()) for f in fields(stream)]
-    payloads = pc.cast(pc.binary_join_element_wise(*columns, ";"), pa.binary())
-    rendered: list[bytes] = payloads.to_pylist()
-    return rendered
+    columns = [getattr(stream, f.name).tolist() for f in fields(stream)]
+    form = b";".join([b"%d"] * len(columns))
+    return [form % row for row in zip(*columns, strict=True)]
 
 
 def columns(stream: Ads) -> pa.Table:

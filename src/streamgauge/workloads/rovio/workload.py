@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+import pyarrow as pa
 from pydantic import BaseModel
 
 from streamgauge.spec.contracts import Columns, Json, Payloads, Query
@@ -65,15 +66,15 @@ class Rovio:
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
         """Render purchases or ads."""
         drawn = _draw(spec, stream, count)
-        return Payloads(data.render(drawn), sentinel=data.sentinel(stream))
+        return Payloads(map(data.render, drawn), sentinel=data.sentinel(stream))
 
     def columns(self, spec: TrialSpec, stream: str, count: int) -> Columns:
         """Draw purchases or ads as columns."""
-        drawn = _draw(spec, stream, count)
-        return Columns(data.columns(drawn), data.SENTINELS[stream])
+        drawn = pa.concat_tables(map(data.columns, _draw(spec, stream, count)))
+        return Columns(drawn.combine_chunks(), data.SENTINELS[stream])
 
 
-def _draw(spec: TrialSpec, stream: str, count: int) -> data.Ads:
+def _draw(spec: TrialSpec, stream: str, count: int) -> Iterator[data.Ads]:
     parameters = Parameters.model_validate(spec.parameters)
     size = min(count, parameters.ring)
     if stream == "ads":

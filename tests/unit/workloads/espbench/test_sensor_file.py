@@ -1,9 +1,15 @@
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.workloads.espbench.sensors import from_file, lines
+from streamgauge.workloads.espbench import sensor_file
+from streamgauge.workloads.espbench.sensors import lines
+
+
+def from_file(path: Path, workplace: int, count: int | None = None) -> list[bytes]:
+    return list(chain.from_iterable(sensor_file.blocks(path, workplace, count)))
 
 
 @pytest.fixture
@@ -35,6 +41,16 @@ def test_last_line_needs_no_line_end(file: Path, recorded: list[bytes]) -> None:
 def test_reads_no_further_than_asked(file: Path, recorded: list[bytes]) -> None:
     file.write_bytes(b"\n".join([*recorded, b"not a sensor line"]))
     assert len(from_file(file, 1, count=10)) == 10
+
+
+def test_a_long_file_is_read_piece_by_piece(file: Path, recorded: list[bytes]) -> None:
+    file.write_bytes(b"\n".join([*recorded * 2_000, b"not a sensor line"]))
+    blocks = sensor_file.blocks(file, 1)
+    first, second = next(blocks), next(blocks)
+    assert [*first, *second] == [line + b"\t1" for line in recorded * 2_000][: 2 * len(first)]
+    assert len(first) == len(second) < 10_000
+    with pytest.raises(UsageError, match="line 20001"):
+        list(blocks)
 
 
 def test_negative_power_is_a_number(file: Path, recorded: list[bytes]) -> None:

@@ -112,3 +112,12 @@ def _pulses(rows: Signals) -> list[Pulse]:
     steep = np.diff(rows.mf01) > 40
     edges = np.flatnonzero(np.diff(np.concatenate(([False], steep, [False])).astype(int)))
     return [Pulse(rows.mf01, foot, peak) for foot, peak in edges.reshape(-1, 2)]
+
+
+@pytest.mark.parametrize("count", [1, 999, 1_000, 5_001, 40_000])
+def test_pieces_change_nothing(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sensors.table(count, 1, 5)
+    monkeypatch.setattr(signals, "_ROWS_PER_PIECE", 1_000)
+    pieces = sensors.table(count, 1, 5)
+    for name in ("mf01", "mf02", "mf03", "step"):
+        assert np.array_equal(getattr(pieces, name), getattr(whole, name))

@@ -7,6 +7,10 @@ from streamgauge.workloads.espbench import tables
 SEED = 5
 
 
+def test_each_order_comes_with_the_lines_that_it_has() -> None:
+    assert list(tables.each_order(2, SEED)) == tables.order_lines(2, SEED).tolist()
+
+
 def test_order_lines_do_not_depend_on_the_number_of_warehouses() -> None:
     assert tables.order_lines(1, SEED).tolist() == tables.order_lines(2, SEED)[:30_000].tolist()
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -11,14 +14,30 @@ from streamgauge.workloads.rovio import data
 from streamgauge.workloads.rovio.parameters import Parameters
 
 MANY = 100_000
+Stream = TypeVar("Stream", data.Ads, data.Purchases)
+
+
+def whole(blocks: Iterator[Stream]) -> Stream:
+    """Put the blocks of a stream together."""
+    parts = list(blocks)
+    columns = [np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(parts[0])]
+    return type(parts[0])(*columns)
+
+
+def draw_ads(parameters: Parameters, seed: int, count: int) -> data.Ads:
+    return whole(data.ads(parameters, seed, count))
+
+
+def draw_purchases(parameters: Parameters, seed: int, count: int, rate: float) -> data.Purchases:
+    return whole(data.purchases(parameters, seed, count, rate))
 
 
 def packs(count: int = MANY, seed: int = 1, **parameters: object) -> data.Integers:
-    return data.ads(Parameters(**parameters), seed, count).pack
+    return draw_ads(Parameters(**parameters), seed, count).pack
 
 
 def delays(count: int = MANY, **parameters: object) -> data.Integers:
-    return data.ads(Parameters(**parameters), 1, count).delay_ms
+    return draw_ads(Parameters(**parameters), 1, count).delay_ms
 
 
 def shares(drawn: data.Integers, packs: int) -> data.Floats:
@@ -68,7 +87,7 @@ def test_a_hot_key_has_its_share_and_the_others_share_the_rest() -> None:
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
     def rendered(seed: int) -> list[bytes]:
-        return data.render(data.purchases(Parameters(), seed, 1000, 100.0))
+        return data.render(draw_purchases(Parameters(), seed, 1000, 100.0))
 
     assert rendered(5) == rendered(5)
     assert rendered(5) != rendered(6)
@@ -76,21 +95,58 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
 
 def test_ads_and_purchases_do_not_move_together() -> None:
     parameters = Parameters(selectivity=0)
-    ads, purchases = data.ads(parameters, 1, MANY), data.purchases(parameters, 1, MANY, 1000.0)
+    ads, purchases = draw_ads(parameters, 1, MANY), draw_purchases(parameters, 1, MANY, 1000.0)
     assert abs(np.corrcoef(ads.pack, purchases.pack)[0, 1]) < 0.02
 
 
 def test_payloads_are_numbers_in_their_order() -> None:
-    purchases = data.purchases(Parameters(), 1, 100, 10.0)
+    purchases = draw_purchases(Parameters(), 1, 100, 10.0)
     for number, payload in enumerate(data.render(purchases)):
         columns = (purchases.delay_ms, purchases.user, purchases.pack, purchases.price)
         assert payload == ";".join(str(column[number]) for column in columns).encode()
-    assert all(re.fullmatch(rb"0;\d+;\d+", p) for p in data.render(data.ads(Parameters(), 1, 9)))
+    assert all(re.fullmatch(rb"0;\d+;\d+", p) for p in data.render(draw_ads(Parameters(), 1, 9)))
 
 
 def test_prices_are_whole_cents() -> None:
-    price = data.purchases(Parameters(), 1, MANY, 10.0).price
+    price = draw_purchases(Parameters(), 1, MANY, 10.0).price
     assert (price.min(), price.max()) == (99, 9_999)
+
+
+# ---- blocks
+
+DRAWS: dict[str, Any] = {
+    "shares": (),
+    "normal": (5.0, 2.0),
+    "integers": (1, 1_000),
+}
+LIKE_THAT: dict[str, Any] = {
+    "shares": lambda generator, count: generator.random(count),
+    "normal": lambda generator, count: generator.normal(5.0, 2.0, count),
+    "integers": lambda generator, count: generator.integers(1, 1_001, count),
+}
+
+
+@given(
+    columns=st.lists(st.sampled_from(sorted(DRAWS)), min_size=1, max_size=5),
+    count=st.integers(0, 3 * data._BLOCK),
+    seed=st.integers(0, 1000),
+)
+def test_blocks_are_those_of_whole_columns(columns: list[str], count: int, seed: int) -> None:
+    random = data.Random(seed, 1, count)
+    drawn = [getattr(random, name)(*DRAWS[name]) for name in columns]
+    generator = np.random.default_rng([seed, 1])
+    for name, blocks in zip(columns, drawn, strict=True):
+        found = np.concatenate([np.empty(0), *blocks])
+        assert np.array_equal(found, LIKE_THAT[name](generator, count))
+
+
+def test_a_stream_is_drawn_only_as_far_as_it_is_asked_for() -> None:
+    blocks = data.purchases(Parameters(), 1, MANY, 100.0)
+    first = next(blocks)
+    assert len(first.user) == data._BLOCK < MANY
+    assert np.array_equal(
+        first.user, draw_purchases(Parameters(), 1, MANY, 100.0).user[: data._BLOCK]
+    )
 
 
 # ---- selectivity
@@ -101,8 +157,8 @@ def test_so_many_purchases_follow_an_ad_within_a_window(selectivity: float) -> N
     count, rate = 20_000, 500.0
     parameters = Parameters(selectivity=selectivity)
     ads, purchases = (
-        data.ads(parameters, 3, count),
-        data.purchases(parameters, 3, count, rate),
+        draw_ads(parameters, 3, count),
+        draw_purchases(parameters, 3, count, rate),
     )
     places: dict[tuple[int, int], list[int]] = {}
     for place, key in enumerate(zip(ads.user.tolist(), ads.pack.tolist(), strict=True)):
@@ -117,7 +173,7 @@ def test_so_many_purchases_follow_an_ad_within_a_window(selectivity: float) -> N
 
 
 def test_those_who_see_no_ads_buy_as_well() -> None:
-    purchases = data.purchases(Parameters(selectivity=0, users=50), 1, 1000, 10.0)
+    purchases = draw_purchases(Parameters(selectivity=0, users=50), 1, 1000, 10.0)
     assert purchases.user.min() > 50
 
 

@@ -69,7 +69,7 @@ def test_the_parameters_give_the_query_its_window() -> None:
 def test_both_streams_have_records_and_a_sentinel() -> None:
     for stream in ("purchases", "ads"):
         payloads = Rovio().payloads(spec("join", ring=50), stream, 200)
-        assert len(payloads.ring) == 50
+        assert sum(len(block) for block in payloads.blocks) == 50
         assert payloads.marker is None
         assert payloads.sentinel is not None
 
