@@ -67,7 +67,7 @@ def blocks(count: int, workplace: int, seed: int) -> Iterator[list[bytes]]:
         )
     rows = table(count, workplace, seed)
     rng = np.random.default_rng([seed, workplace, 1])
-    steps = _step_lines(workplace, int(rows.step[-1]) + 1, rng)
+    steps = _step_lines(workplace, len(rows.step_ends), rng)
     for first in range(0, count, _ROWS_PER_BLOCK):
         yield _render(rows, steps, first, min(first + _ROWS_PER_BLOCK, count))
 
@@ -103,7 +103,7 @@ def _step_lines(workplace: int, steps: int, rng: np.random.Generator) -> Bytes:
 def _render(rows: Signals, steps: Bytes, first: int, end: int) -> list[bytes]:
     """Render the rows from `first` to before `end`."""
     number = np.arange(first, end)
-    matrix: Bytes = steps[rows.step[first:end]]
+    matrix: Bytes = steps[rows.step(first, end)]
     matrix[:, _SECOND] = _seconds(number)
     matrix[:, _FRACTION] = _digits(number % ROWS_PER_SECOND, 2)
     matrix[:, _INDEX] = _digits(_FIRST_INDEX + number, 7)

@@ -48,13 +48,17 @@ _MF03_NOISE_SD = 5.0
 
 @dataclass(frozen=True)
 class Signals:
-    """Hold one value per row for each signal, and the machine step each row belongs to."""
+    """Hold one value per row for each signal, and where the machine's steps end."""
 
     mf01: Shorts
     mf02: Shorts
     mf03: Shorts
-    step: NDArray[np.unsignedinteger]
-    """Number of the mf03 plateau; the other sensors change with it."""
+    step_ends: Ints
+    """Row after each plateau of mf03; the other sensors change with it."""
+
+    def step(self, first: int, end: int) -> Ints:
+        """Number the steps to which the rows from `first` to before `end` belong."""
+        return _steps(self.step_ends, np.arange(first, end))
 
 
 def make(count: int, rng: np.random.Generator) -> Signals:
@@ -62,29 +66,33 @@ def make(count: int, rng: np.random.Generator) -> Signals:
     mf01 = _mf01(count, rng)
     mf02 = np.empty(count, np.int16)
     for rows in _pieces(count):
-        mf02[rows] = np.rint(1.132 * mf01[rows] - 398 + rng.normal(0, 31, len(mf01[rows])))
+        mf02[rows] = np.rint(1.132 * mf01[rows] - 398 + rng.normal(0, 31, len(rows)))
     lengths = plateau_lengths(count, rng)
-    numbers = np.arange(len(lengths), dtype=np.min_scalar_type(len(lengths)))
-    step = np.repeat(numbers, lengths)[:count]
-    levels = plateau_levels(lengths, _loads(mf01, step, len(lengths)), rng)
+    ends = np.cumsum(lengths)
+    levels = plateau_levels(lengths, _loads(mf01, ends), rng)
     mf03 = np.empty(count, np.int16)
     for rows in _pieces(count):
-        noisy = levels[step[rows]] + rng.normal(0, _MF03_NOISE_SD, len(step[rows]))
+        noisy = levels[_steps(ends, rows)] + rng.normal(0, _MF03_NOISE_SD, len(rows))
         mf03[rows] = np.rint(np.clip(noisy, *_MF03_RANGE))
-    return Signals(mf01, mf02, mf03, step)
+    return Signals(mf01, mf02, mf03, ends)
 
 
-def _pieces(count: int) -> Iterator[slice]:
-    """Cut the rows, so that only what is kept of them takes much memory."""
-    return (slice(first, first + _ROWS_PER_PIECE) for first in range(0, count, _ROWS_PER_PIECE))
+def _pieces(count: int) -> Iterator[Ints]:
+    """Number the rows, some at a time, so that only what is kept of them takes much memory."""
+    for first in range(0, count, _ROWS_PER_PIECE):
+        yield np.arange(first, min(first + _ROWS_PER_PIECE, count))
+
+
+def _steps(ends: Ints, rows: Ints) -> Ints:
+    return np.searchsorted(ends, rows, side="right")
 
 
 def _mf01(count: int, rng: np.random.Generator) -> Shorts:
     base = drift(count, rng)
     inrush = pulses(count, base, rng)
     mf01 = np.empty(count, np.int16)
-    for piece in _pieces(count):
-        mf01[piece] = np.rint(base(np.arange(*piece.indices(count))))
+    for rows in _pieces(count):
+        mf01[rows] = np.rint(base(rows))
     mf01[inrush.rows] = np.rint(np.clip(base(inrush.rows) + inrush.heights, *_MF01_RANGE))
     return mf01
 
@@ -139,12 +147,13 @@ def plateau_lengths(count: int, rng: np.random.Generator) -> Ints:
     return lengths[:needed]
 
 
-def _loads(mf01: Shorts, step: NDArray[np.unsignedinteger], steps: int) -> Floats:
+def _loads(mf01: Shorts, ends: Ints) -> Floats:
     """Tell for each step how far mf01 is above its mean, summed over the step's rows."""
-    sums, sizes = np.zeros(steps), np.zeros(steps, np.int64)
+    sums, sizes = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
     for rows in _pieces(len(mf01)):
-        sums += np.bincount(step[rows], mf01[rows], steps)
-        sizes += np.bincount(step[rows], minlength=steps)
+        steps = _steps(ends, rows)
+        sums += np.bincount(steps, mf01[rows], len(ends))
+        sizes += np.bincount(steps, minlength=len(ends))
     loads: Floats = sums - mf01.mean() * sizes
     return loads
 

@@ -61,7 +61,7 @@ def test_mf03_is_uncorrelated_with_mf01(rows: Signals) -> None:
 
 
 def test_mf03_holds_plateaus_of_one_to_three_seconds(rows: Signals) -> None:
-    ends = np.flatnonzero(np.diff(rows.step)) + 1
+    ends = np.flatnonzero(np.diff(rows.step(0, ROWS))) + 1
     lengths = np.diff(ends)
     assert lengths.min() >= ROWS_PER_SECOND
     assert lengths.max() <= 3 * ROWS_PER_SECOND
@@ -85,7 +85,7 @@ def test_pulses_rise_linearly_and_decay_by_halves(rows: Signals) -> None:
 @pytest.mark.parametrize("count", [1, 2, 99, 500, 3_999, 20_000])
 def test_short_rings_keep_to_the_ranges(count: int) -> None:
     rows = sensors.table(count, 1, 5)
-    assert len(rows.mf01) == len(rows.mf02) == len(rows.mf03) == len(rows.step) == count
+    assert len(rows.mf01) == len(rows.mf02) == len(rows.mf03) == count
     assert 12_400 <= rows.mf01.min() <= rows.mf01.max() <= 19_500
     assert 7_275 <= rows.mf03.min() <= rows.mf03.max() <= 9_390
 
@@ -119,5 +119,5 @@ def test_pieces_change_nothing(count: int, monkeypatch: pytest.MonkeyPatch) -> N
     whole = sensors.table(count, 1, 5)
     monkeypatch.setattr(signals, "_ROWS_PER_PIECE", 1_000)
     pieces = sensors.table(count, 1, 5)
-    for name in ("mf01", "mf02", "mf03", "step"):
+    for name in ("mf01", "mf02", "mf03", "step_ends"):
         assert np.array_equal(getattr(pieces, name), getattr(whole, name))
