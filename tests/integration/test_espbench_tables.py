@@ -198,6 +198,54 @@ def test_times_are_set_when_each_of_them_is(
     tables.reset(loaded, folder, [POL])
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("infinity", "9999-12-31"),
+        ("-infinity", "0001-01-01"),
+        ("4713-01-01 BC", "0001-01-01"),
+        ("29999-01-01", "9999-12-31"),
+    ],
+)
+def test_times_that_only_the_database_knows_are_read_as_far_as_ours_go(
+    loaded: PostgresEndpoint,
+    folder: Path,
+    connection: psycopg.Connection,
+    written: str,
+    read: str,
+) -> None:
+    connection.execute(
+        "UPDATE production_order_line SET pol_start_ts = %s::timestamptz"
+        " WHERE (pol_o_id, pol_ol_number) = (1, 1)",
+        [written],
+    )
+    first = tables.read(loaded, POL).slice(0, 2).to_pylist()
+    assert [str(row["pol_start_ts"])[:10] for row in first] == [read, "None"]
+    tables.reset(loaded, folder, [POL])
+
+
+def test_a_table_that_was_read_says_when(
+    loaded: PostgresEndpoint, connection: psycopg.Connection
+) -> None:
+    def now_ms() -> int:
+        (at,) = connection.execute("SELECT clock_timestamp()").fetchone() or (None,)
+        return int(at.timestamp() * 1000)
+
+    before_ms = now_ms()
+    metadata = tables.read(loaded, "workplace").schema.metadata
+    assert before_ms <= int(metadata[b"read_ms"]) <= now_ms()
+
+
+def test_a_table_that_is_gone_is_no_verdict(
+    loaded: PostgresEndpoint, folder: Path, connection: psycopg.Connection
+) -> None:
+    connection.execute("ALTER TABLE production_order_line RENAME TO hidden")
+    with pytest.raises(TrialInvalid, match=r"production_order_line.* does not exist"):
+        tables.read(loaded, POL)
+    connection.execute("ALTER TABLE hidden RENAME TO production_order_line")
+    tables.verify(loaded, folder)
+
+
 def test_loading_again_replaces_what_is_there(postgres: PostgresEndpoint, folder: Path) -> None:
     tables.load(postgres, folder)
     tables.load(postgres, folder)

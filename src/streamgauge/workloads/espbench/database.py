@@ -31,6 +31,10 @@ _CONNECTIONS = 2
 _SETTINGS = "-c TimeZone=UTC -c lock_timeout=30s -c maintenance_work_mem=256MB"
 _WRITE_CSV = pacsv.WriteOptions(include_header=False, quoting_style="none")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+_NOW_MS = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+READ_MS = "read_ms"
+"""Metadata of a table that was read: when, by the database's clock."""
 
 
 def load(endpoint: PostgresEndpoint, folder: Path) -> None:
@@ -92,15 +96,18 @@ def reset(endpoint: PostgresEndpoint, folder: Path, names: Iterable[str]) -> Non
 
 
 def read(endpoint: PostgresEndpoint, name: str) -> pa.Table:
-    """Read a table as it is now, ordered by its key."""
+    """Read a table as it is now, ordered by its key; with the database's time in its metadata."""
     table = TABLES[name]
     query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(
-        ddl.column_list(table.columns), ddl.qualified(endpoint.schema, name)
+        sql.SQL(", ").join(_readable(column, kind) for column, kind in table.columns.items()),
+        ddl.qualified(endpoint.schema, name),
     )
     buffer = io.BytesIO()
-    with _connect(endpoint) as connection, connection.cursor().copy(query) as copy:
-        for chunk in copy:
-            buffer.write(chunk)
+    with _connect(endpoint) as connection:
+        with connection.cursor().copy(query) as copy:
+            for chunk in copy:
+                buffer.write(chunk)
+        (now_ms,) = connection.execute(_NOW_MS).fetchone() or (None,)
     if not buffer.tell():
         return table.arrow.empty_table()
     buffer.seek(0)
@@ -110,7 +117,16 @@ def read(endpoint: PostgresEndpoint, name: str) -> pa.Table:
         convert_options=pacsv.ConvertOptions(column_types=table.arrow, null_values=[""]),
     )
     ordered = rows.sort_by([(column, "ascending") for column in table.key])
-    return ordered.cast(table.arrow)
+    return ordered.cast(table.arrow).replace_schema_metadata({READ_MS: str(now_ms)})
+
+
+def _readable(column: str, kind: str) -> sql.Composable:
+    """Select a column; times that only PostgreSQL knows, infinity for one, are cut to ours."""
+    if kind != "timestamptz":
+        return sql.Identifier(column)
+    parts = {"c": sql.Identifier(column), "low": sql.Literal(_FIRST), "high": sql.Literal(_LAST)}
+    cut = "CASE WHEN {c} < {low} THEN {low} WHEN {c} > {high} THEN {high} ELSE {c} END"
+    return sql.SQL(cut).format(**parts)
 
 
 def set_downtime(endpoint: PostgresEndpoint, workplace: int, start_ms: int, end_ms: int) -> None:
@@ -156,7 +172,7 @@ def _connect(endpoint: PostgresEndpoint) -> Iterator[Connection]:
             options=_SETTINGS,
         ) as connection:
             yield connection
-    except psycopg.OperationalError as error:
+    except psycopg.Error as error:  # gone, locked, or altered by the engine
         raise TrialInvalid(
             f"business tables at {endpoint.address}: {str(error).strip()}",
             "see that the database runs and that no other client holds locks on the tables",

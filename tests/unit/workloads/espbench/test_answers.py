@@ -486,7 +486,21 @@ def test_q5_sees_other_changes_as_unexpected() -> None:
     assert changes(pristine, more) == [(None, 0)]
 
 
+def test_q5_allows_no_time_that_was_still_to_come_when_the_table_was_read() -> None:
+    sent = records([b"7\t2\t1\t0", b"7\t2\t1\t1"])
+    pristine = order_lines({(7, 2, 1): (None, None)})
+    done = order_lines({(7, 2, 1): (50, 50.1)}).replace_schema_metadata(
+        {"read_ms": str(BEGIN + 50)}
+    )
+    late = order_lines({(7, 2, 1): (50, 51)}).replace_schema_metadata({"read_ms": str(BEGIN + 50)})
+    answers = ProcessingTimes()
+    for after, right in ((done, [True, True]), (late, [True, False])):
+        tables = {"production_order_line.pristine": pristine, "production_order_line": after}
+        outputs = answers.table_outputs(tables)
+        assert answers.agree(answers.expected(sent, context()), outputs).tolist() == right
+
+
 def test_q5_allows_no_time_before_the_record_was_appended() -> None:
-    expected = pa.table({"appended": [10, 10, 10]})
-    outputs = pa.table({"emitted": [9, 10, 11]})
+    expected = pa.table({"appended": [10, 10, 10], "value": [b""] * 3})
+    outputs = pa.table({"emitted": [9, 10, 11], "value": [b""] * 3})
     assert ProcessingTimes().agree(expected, outputs).tolist() == [False, True, True]

@@ -23,6 +23,8 @@ from streamgauge.workloads.espbench.answers.columns import (
 )
 
 _PARTS = 10
+_FOREVER_MS = 2**62
+_TO_COME = b"a time that was still to come"
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,12 @@ class ProcessingTimes:
     def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Return what was done to the table: times that were set, and all that should not be."""
         before, after = tables["production_order_line.pristine"], tables["production_order_line"]
-        return pa.concat_tables(
-            [OUTPUTS.empty_table(), *map(self._changes, _parts(before), _parts(after))]
-        )
+        read_ms = int((after.schema.metadata or {}).get(b"read_ms", _FOREVER_MS))
+        pairs = zip(_parts(before), _parts(after), strict=True)
+        found = [self._changes(*pair, read_ms) for pair in pairs]
+        return pa.concat_tables([OUTPUTS.empty_table(), *found])
 
-    def _changes(self, before: pa.Table, after: pa.Table) -> pa.Table:
+    def _changes(self, before: pa.Table, after: pa.Table, read_ms: int) -> pa.Table:
         others = [c for c in before.column_names if c not in (*self.keys, *self.times)]
         both = before.append_column("there", pa.repeat(True, len(before))).join(
             after.append_column("there", pa.repeat(True, len(after))),
@@ -76,13 +79,17 @@ class ProcessingTimes:
             left_suffix=".before",
             right_suffix=".after",
         )
-        parts = [_set_times(both, name, what, self.keys) for name, what in self.times.items()]
+        parts = [
+            _set_times(both, name, what, self.keys, read_ms) for name, what in self.times.items()
+        ]
         parts.append(_touched(both, others, tuple(self.times), self.keys))
         return pa.concat_tables(parts)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which times were not set before their record was appended."""
-        return np.asarray(column(outputs, "emitted") >= column(expected, "appended"))
+        """Tell which times were neither set before their record was appended nor are to come."""
+        in_time = column(outputs, "emitted") >= column(expected, "appended")
+        same = pc.equal(expected["value"], outputs["value"]).to_numpy()
+        return np.asarray(in_time & same, dtype=np.bool_)
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
@@ -91,16 +98,22 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
     return (table.filter(pa.array(orders == part)) for part in range(_PARTS))
 
 
-def _set_times(both: pa.Table, name: str, what: str, keys: tuple[str, ...]) -> pa.Table:
-    """Return the times that were null before and are set after."""
+def _set_times(
+    both: pa.Table, name: str, what: str, keys: tuple[str, ...], read_ms: int
+) -> pa.Table:
+    """Return the times that were null before and are set after.
+
+    The database's clock cannot have shown a time that was still to come when the table was read.
+    """
     was_null = pc.and_(pc.is_valid(both["there.before"]), pc.is_null(both[f"{name}.before"]))
     rows = both.filter(pc.and_(was_null, pc.is_valid(both[f"{name}.after"])))
     parts = [pc.cast(rows[key], pa.string()) for key in keys]
+    emitted = _floor_ms(rows[f"{name}.after"])
     return pa.table(
         {
             "key": pc.binary_join_element_wise(*parts, what, ","),
-            "value": pa.repeat(pa.scalar(b""), len(rows)),
-            "emitted": _floor_ms(rows[f"{name}.after"]),
+            "value": pc.if_else(pc.greater(emitted, read_ms), _TO_COME, b""),
+            "emitted": emitted,
         },
         schema=OUTPUTS,
     )
