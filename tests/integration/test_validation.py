@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
@@ -60,6 +60,7 @@ class Topics:
         self._producer = Producer(
             endpoint.client_settings(enable_idempotence=True), logger=self._log
         )
+        self._open: list[Producer] = []
 
     def filled(
         self, values: Sequence[bytes | None], partitions: int = 1, stamp: str = "LogAppendTime"
@@ -77,6 +78,28 @@ class Topics:
         for number, value in enumerate(values):
             self._producer.produce(topic, value, partition=number % partitions)
         self._producer.flush()
+
+    def filled_by_transactions(
+        self, transactions: Sequence[tuple[Sequence[bytes], bool | None]]
+    ) -> KafkaRecords:
+        """Write each list of values in a transaction that is committed, aborted or left open."""
+        records = self.filled([])
+        for values, committed in transactions:
+            settings = self.endpoint.client_settings(transactional_id=uuid4().hex)
+            producer = Producer(settings, logger=self._log)
+            producer.init_transactions(30)
+            producer.begin_transaction()
+            for value in values:
+                producer.produce(records.topic, value, partition=0)
+            producer.flush()
+            if committed is not None:
+                producer.commit_transaction() if committed else producer.abort_transaction()
+            self._open.append(producer)
+        return replace(records, gaps=True)
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        for made in self._admin.create_partitions([NewPartitions(topic, count)]).values():
+            made.result()
 
 
 @pytest.fixture
@@ -411,6 +434,48 @@ def test_kept_records_give_the_same_verdict(
     assert live.counts == again.counts
     assert live.counts.missing == 1
     assert live.latencies.sort_by("key") == again.latencies.sort_by("key")
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_transactions_of_an_engine_leave_gaps_and_what_they_took_back_is_missing(
+    session: Session, topics: Topics, tmp_path: Path, kept: bool
+) -> None:
+    values = sensor_values(10)
+    inputs = topics.filled(values)
+    output: Records = topics.filled_by_transactions(
+        [(values[:3], True), (values[3:5], False), (values[5:9], True), (values[9:], False)]
+    )
+    if kept:
+        keep(output, tmp_path / "out.parquet")
+        output = ParquetRecords(tmp_path / "out.parquet", gaps=True)
+    found = check(session, "identity", inputs, output)
+    assert found.counts == broken(10, missing=3)
+
+
+def test_a_transaction_that_is_still_open_is_no_output(session: Session, topics: Topics) -> None:
+    values = sensor_values(10)
+    inputs = topics.filled(values)
+    output = topics.filled_by_transactions([(values[:6], True), (values[6:], None)])
+    assert check(session, "identity", inputs, output).counts == broken(10, missing=4)
+
+
+def test_an_input_with_a_gap_is_no_verdict(session: Session, topics: Topics) -> None:
+    values = sensor_values(10)
+    inputs = replace(
+        topics.filled_by_transactions([(values[:6], True), (values[6:], True)]), gaps=False
+    )
+    with pytest.raises(TrialInvalid, match="has a gap after offset"):
+        check(session, "identity", inputs, topics.filled(values))
+
+
+def test_partitions_that_an_engine_added_do_not_count(session: Session, topics: Topics) -> None:
+    values = sensor_values(10)
+    inputs, output = topics.filled(values), topics.filled(values[:6])
+    topics.add_partitions(output.topic, 2)
+    newcomer = Topics(topics.endpoint)  # who wrote before does not hear of it at once
+    newcomer.add(output.topic, values[6:], 2)
+    found = check(session, "identity", inputs, replace(output, ends=(6,)))
+    assert found.counts == broken(10, missing=4)
 
 
 def test_a_topic_that_is_gone_is_no_verdict(session: Session, topics: Topics) -> None:

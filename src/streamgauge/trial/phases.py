@@ -383,7 +383,7 @@ class Trial:
         inputs: dict[str, Records] = {s: KafkaRecords(kafka, topics[s]) for s in topics}
         output: Records | None = None
         if self.endpoints.output is not None:
-            output = KafkaRecords(kafka, self.endpoints.output, self._output_ends)
+            output = KafkaRecords(kafka, self.endpoints.output, self._output_ends, gaps=True)
         if self.spec.keep:
             record.keep_records(self.folder, inputs, output)
         return inputs, output

@@ -144,7 +144,8 @@ def kept_records(
         if not places[name].exists():
             raise UsageError(f"the records of {folder} were not kept", "run it again with --keep")
     inputs: dict[str, Records] = {name: ParquetRecords(places[name]) for name in query.streams}
-    return inputs, ParquetRecords(places[OUTPUT]) if query.output == "topic" else None
+    output = ParquetRecords(places[OUTPUT], gaps=True) if query.output == "topic" else None
+    return inputs, output
 
 
 def write_validation(folder: Path, validation: Validation) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from confluent_kafka import (
     TIMESTAMP_LOG_APPEND_TIME,
     Consumer,
+    KafkaError,
     KafkaException,
     Message,
     TopicPartition,
@@ -61,6 +62,8 @@ class KafkaRecords:
     topic: str
     ends: tuple[int, ...] | None = None
     """Next offset of each partition at which to stop; None for all that is there."""
+    gaps: bool = False
+    """Whether offsets may have no record: transactions of an engine leave some out."""
     patience_s: float = 30.0
     """How long to wait when nothing arrives."""
 
@@ -69,7 +72,8 @@ class KafkaRecords:
         low = self._ask(OffsetSpec.earliest())
         high = self._ask(OffsetSpec.latest())
         ends = self.ends or [high[p][0] for p in sorted(high)]
-        return [(low[p][0], min(high[p][0], ends[p])) for p in sorted(low)]
+        # Partitions that an engine added after that have no end, and do not count.
+        return [(low[p][0], min(high[p][0], end)) for p, end in enumerate(ends)]
 
     def newest_ms(self) -> int | None:
         """Return the greatest append time, None without records."""
@@ -82,29 +86,40 @@ class KafkaRecords:
         Raises:
             TrialInvalid: The broker or a record is gone, or records carry another time.
         """
-        consumer = Consumer({**self.endpoint.client_settings(), **_CONSUMER}, logger=_log)
+        settings = {**self.endpoint.client_settings(), **_CONSUMER, "enable.partition.eof": True}
+        consumer = Consumer(settings, logger=_log)
         with contextlib.closing(consumer):
             consumer.assign([TopicPartition(self.topic, partition, start)])
             at, last_s = start, time.monotonic()
             while at < stop:
                 messages = consumer.consume(min(CHUNK, stop - at), timeout=1.0)
-                if messages:
-                    yield self._batch(messages, partition, at)
-                    at, last_s = at + len(messages), time.monotonic()
+                records = [each for each in messages if each.error() is None]
+                if records:
+                    yield self._batch(records, partition, at, stop)
+                    at, last_s = (records[-1].offset() or 0) + 1, time.monotonic()
                 elif time.monotonic() - last_s > self.patience_s:
                     raise self._error(f"nothing came for {self.patience_s:g} s at offset {at}")
+                if self._at_end(messages):
+                    return
 
-    def _batch(self, messages: Sequence[Message], partition: int, start: int) -> pa.RecordBatch:
-        for message in messages:
-            if message.error() is not None:
-                raise self._error(str(message.error()))
+    def _at_end(self, messages: Sequence[Message]) -> bool:
+        """Tell whether no more records come, though offsets may: those of a transaction's end."""
+        errors = [error for each in messages if (error := each.error()) is not None]
+        for error in errors:
+            if error.code() != KafkaError._PARTITION_EOF:
+                raise self._error(str(error))
+        return bool(errors) and self.gaps
+
+    def _batch(
+        self, messages: Sequence[Message], partition: int, start: int, stop: int
+    ) -> pa.RecordBatch:
         offsets = [message.offset() for message in messages]
-        if offsets != list(range(start, start + len(messages))):
+        if not self.gaps and offsets != list(range(start, start + len(messages))):
             raise self._error(f"partition {partition} has a gap after offset {start}")
         stamps = [message.timestamp() for message in messages]
         if any(kind != TIMESTAMP_LOG_APPEND_TIME for kind, _ in stamps):
             raise self._error("its records do not carry the broker's append time")
-        return pa.record_batch(
+        batch = pa.record_batch(
             [
                 pa.repeat(pa.scalar(partition, pa.int32()), len(messages)),
                 pa.array(offsets, pa.int64()),
@@ -113,6 +128,7 @@ class KafkaRecords:
             ],
             schema=RECORDS,
         )
+        return batch.filter(pc.field("offset") < stop)
 
     def _ask(self, what: OffsetSpec) -> dict[int, tuple[int, int]]:
         """Ask the broker for an offset of each partition, with its time where that is known."""
@@ -139,6 +155,8 @@ class ParquetRecords:
     path: Path
     ends: tuple[int, ...] | None = None
     """Next offset of each partition at which to stop; None for all that is there."""
+    gaps: bool = False
+    """Whether offsets may have no record: transactions of an engine leave some out."""
 
     def extent(self) -> list[tuple[int, int]]:
         """Return the first and the next offset of each partition."""
@@ -173,7 +191,7 @@ class ParquetRecords:
                 for batch in rows.filter(inside).cast(RECORDS).to_batches(CHUNK):
                     at += len(batch)
                     yield batch
-        if at != stop:
+        if at != stop and not self.gaps:
             raise TrialInvalid(f"{self.path} lacks records of partition {partition}")
 
     def _groups(self) -> list[_RowGroup]:
@@ -215,4 +233,5 @@ def keep(records: Records, path: Path) -> None:
         for partition, (start, stop) in enumerate(records.extent()):
             for group in range(start, stop, _ROW_GROUP):
                 batches = records.read(partition, group, min(group + _ROW_GROUP, stop))
-                writer.write_table(pa.Table.from_batches(batches, RECORDS))
+                if len(table := pa.Table.from_batches(batches, RECORDS)):
+                    writer.write_table(table)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.measure.columns import EXPECTED, OUTPUTS
+from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.contracts import (
@@ -75,13 +75,13 @@ def read_ranges(batches: Iterable[pa.RecordBatch], work: Work) -> Iterator[pa.Re
 def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:
     part = work.ranges[number]
     source = work.sources[part.source]
-    records = pa.Table.from_batches(
-        source.read(part.partition, part.start, part.stop)
-    ).combine_chunks()
+    batches = source.read(part.partition, part.start, part.stop)
     if part.source == OUTPUT:
+        records = pa.Table.from_batches(batches, RECORDS).combine_chunks()
         outputs = logged_outputs(work.answers, records)
         yield from in_buckets("outputs", outputs, work.buckets, _groups(work.answers, outputs))
         return
+    records = pa.Table.from_batches(batches).combine_chunks()
     yield _times(part, records, number % work.buckets)
     if work.judged:
         yield from _in_buckets_of_groups(work.answers.expected(records, work.context), work)
