@@ -8,7 +8,7 @@ from streamgauge.report.html import write_page
 from tests.browser.conftest import Open
 
 DRAWN = {
-    "input", "output", "lag",
+    "input", "output", "lag", "throughput",
     "latency", "singles", "event_latency", "processing_latency", "window_latency",
     "cpu", "load", "memory", "disk", "network", "batches", "gc",
 }  # fmt: skip

@@ -46,8 +46,10 @@ _Line = TypeVar("_Line", bound=_Read)
 class Batch:
     """One batch of a Spark query."""
 
+    began_ms: int
+    """When it began, epoch milliseconds."""
     at_s: float
-    """When it began, in the trial's time."""
+    """The same in the trial's time."""
     phases: dict[str, float]
     """Milliseconds spent in each of its phases."""
     whole_ms: float
@@ -105,7 +107,8 @@ def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
 
 
 def _batch(event: _Event, frame: Frame) -> Batch:
-    at_s = event.timestamp.timestamp() - frame.origin_ms / 1000
+    began_ms = round(event.timestamp.timestamp() * 1000)
+    at_s = (began_ms - frame.origin_ms) / 1000
     took = dict(event.durations)
     whole_ms = took.pop(_WHOLE, sum(took.values()))
-    return Batch(round(at_s, 2), took, whole_ms)
+    return Batch(began_ms, round(at_s, 2), took, whole_ms)

@@ -62,6 +62,22 @@ TIME_CHARTS = (
         wide=True,
     ),
     Chart(
+        "throughput",
+        "Throughput",
+        "Records per second that the engine finished and, without a broker, that it pulled from the"
+        " driver's queues.",
+        "rates",
+        "1/s",
+        dashed=True,
+    ),
+    Chart(
+        "delay",
+        "Scheduler delay",
+        "How much later than its trigger a batch began, because the one before took longer.",
+        "rates",
+        "ms",
+    ),
+    Chart(
         "latency",
         "Latency",
         "From the latest input to the output, by the time that input was due; percentiles as far"

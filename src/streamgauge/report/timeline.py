@@ -47,13 +47,17 @@ class Timeline:
 
     def ingested(self) -> dict[str, Json]:
         """Return the records per second by which the log grew."""
-        at, end = _known(self.table, "at", "log_end")
-        if not len(at):
-            return {}
-        edges = self._frame.edges
-        at_s = at - self._frame.origin_ms / 1000
-        reached = np.interp(edges, at_s, end, left=np.nan, right=np.nan)
-        return {"t": edges[:-1].tolist(), "ingested": _growth(reached, edges)}
+        return self._rates({"ingested": "log_end"})
+
+    def throughput(self, *, timely: bool) -> dict[str, Json]:
+        """Return the records per second that the engine pulled and that it finished.
+
+        Args:
+            timely: Whether the engine told often enough what it had finished.
+        """
+        known = {"pulled": "handed", **({"finished": "finished"} if timely else {})}
+        there = {key: name for key, name in known.items() if name in self.table.column_names}
+        return self._rates(there) if there else {}
 
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""
@@ -95,6 +99,19 @@ class Timeline:
         if timely is None:
             return None
         return _series("records", at - self._frame.origin_ms / 1000, end - finished, self._frame)
+
+    def _rates(self, totals: dict[str, str]) -> dict[str, Json]:
+        """Return by how much totals grew, in records per second."""
+        # The time at which they were asked for, where it was kept.
+        clock = "log_end_at" if "log_end_at" in self.table.column_names else "at"
+        at, *known = _known(self.table, clock, *totals.values())
+        if not len(at):
+            return {}
+        edges, at_s = self._frame.edges, at - self._frame.origin_ms / 1000
+        made: dict[str, Json] = {"t": edges[:-1].tolist()}
+        for key, total in zip(totals, known, strict=True):
+            made[key] = _growth(np.interp(edges, at_s, total, left=np.nan, right=np.nan), edges)
+        return made
 
     def _sampled(self, names: dict[str, str], unit: float, digits: int) -> dict[str, Json]:
         at = self.table["at"].to_numpy()

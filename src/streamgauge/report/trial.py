@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.report import batches
+from streamgauge.report import batches, delays
 from streamgauge.report.frame import Frame, frame_of
 from streamgauge.report.latencies import Histogram, Latencies
 from streamgauge.report.timeline import Series, Timeline, behind_series, read_ticks, sender_rates
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
-from streamgauge.units import format_rate
+from streamgauge.units import format_duration, format_rate, parse_duration
 
 T = TypeVar("T")
 
@@ -124,6 +124,8 @@ class _Reader:
             "network": timeline.network(),
         }
         lag = timeline.lag()
+        if throughput := timeline.throughput(timely=lag is not None):
+            charts["throughput"] = throughput
         if lag is not None:
             self._put_lag("lag", lag)
 
@@ -152,7 +154,7 @@ class _Reader:
         if lag.line is not None:
             ends: list[Json] = [round(lag.line[0], 4), round(lag.line[1], 4)]
             self.view.charts["fit"] = {"t": [0, self.frame.measured_s], "v": ends}
-        self.view.said[name] = _slope(lag)
+        self.view.said[name] = " ".join([_slope(lag), *_waited(name, self.view.result)])
 
     def _read_batches(self) -> None:
         file = self.folder / "progress.jsonl"
@@ -167,6 +169,17 @@ class _Reader:
             self.view.charts["boundaries"] = {"t": [batch.at_s for batch in found]}
         else:
             self.view.said["latency"] = f"Batches are not marked: there were {len(found):,}."
+        self._read_delays(found)
+
+    def _read_delays(self, found: list[batches.Batch]) -> None:
+        """Show how late batches began, where their times were asked for."""
+        asked = self.view.result.spec.engine_options.get("trigger")
+        if asked is None:
+            return
+        trigger_s = parse_duration(asked)
+        if late := delays.delays(found, trigger_s):
+            self.view.charts["delay"] = delays.over_time(late, self.frame)
+            self.view.said["delay"] = delays.describe(late, trigger_s)
 
 
 def _slope(lag: Series) -> str:
@@ -178,6 +191,14 @@ def _slope(lag: Series) -> str:
     return (
         f"Fitted slope in the measured span: {slope} {lag.unit}/s (90 % interval {low} to {high})."
     )
+
+
+def _waited(name: str, result: TrialResult) -> Iterator[str]:
+    """Tell how long what lies in the queue has to wait, where it is counted in records."""
+    pace = result.pace if name == "lag" else None
+    if pace is not None and pace.by == "offsets" and pace.behind_p95_s is not None:
+        waited = format_duration(pace.behind_p95_s)
+        yield f"In 95 % of the last third it was {waited} of the load at most."
 
 
 def _beside(columns: Json, others: dict[str, Json]) -> Json:

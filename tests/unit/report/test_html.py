@@ -64,7 +64,7 @@ def test_every_chart_has_its_data(make: RunMaker) -> None:
     data = block(page_of(make()), "run-0-trial-1")
     assert isinstance(data["charts"], dict)
     assert set(data["charts"]) == {
-        "input", "output", "lag", "fit", "latency", "singles", "event_latency",
+        "input", "output", "lag", "fit", "throughput", "latency", "singles", "event_latency",
         "processing_latency", "window_latency", "boundaries",
         "cpu", "load", "memory", "disk", "network", "batches", "gc",
     }  # fmt: skip

@@ -28,6 +28,23 @@ def test_the_rate_of_ingestion_is_the_growth_of_the_log(tmp_path: Path) -> None:
     assert shown["ingested"] == [None, *[500.0] * 72, None]  # not sampled to the edge
 
 
+def test_throughput_is_what_was_pulled_and_what_was_finished(tmp_path: Path) -> None:
+    pulled, finished = 300.0 * np.arange(74), 200.0 * np.arange(74)
+    timeline = write(tmp_path, at=seconds(), handed=pulled, finished=finished)
+    shown = timeline.throughput(timely=True)
+    assert list(shown) == ["t", "pulled", "finished"]
+    assert (shown["pulled"][1:-1], shown["finished"][1:-1]) == ([300.0] * 72, [200.0] * 72)
+    assert list(timeline.throughput(timely=False)) == ["t", "pulled"]
+    assert write(tmp_path, at=seconds(), finished=finished).throughput(timely=False) == {}
+
+
+def test_rates_are_taken_between_the_times_at_which_was_asked(tmp_path: Path) -> None:
+    asked = seconds() + np.where(np.arange(74) % 2, 0.5, 0.0)
+    log_end = 1000.0 * (asked - asked[0])
+    shown = write(tmp_path, at=seconds(), log_end_at=asked, log_end=log_end).ingested()
+    assert shown["ingested"][1:-1] == pytest.approx([1000.0] * 72)
+
+
 def test_a_growing_lag_has_its_slope(tmp_path: Path) -> None:
     log_end = 1000.0 * np.arange(74)
     lag = 100 + 20.0 * np.arange(74)
