@@ -4,7 +4,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.experiments.sustainable import Sustainable
-from streamgauge.planning import Asked, plan_run
+from streamgauge.planning import Asked, load_experiment, plan_run
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
@@ -192,6 +192,38 @@ def test_bad_input_is_refused(given: dict[str, object], part: str) -> None:
     with pytest.raises(UsageError) as raised:
         plan_run("espbench/q3", {name: Asked(value) for name, value in fields.items()})
     assert part in f"{raised.value.message} {raised.value.remedy}"
+
+
+def karimov(preset: str, **given: object) -> RunSpec:
+    fields = {"preset": f"karimov-{preset}", **given}
+    return plan_run("rovio/aggregation", {name: Asked(value) for name, value in fields.items()})
+
+
+def test_limits_close_to_a_known_rate_leave_ends_and_confirmations() -> None:
+    run = karimov("fluctuate", rates=["1.43M/s", "1.5M/s"])
+    assert sum(stage.trials for stage in Sustainable(run).outline()) == 2 + 3 + 1
+
+
+@pytest.mark.parametrize(
+    ("preset", "given", "rates"),
+    [
+        ("fluctuate", {"schedule": "fluctuate:1.35M/s"}, [1.05e6]),
+        ("aggregation", {"rates": ["1.5M/s", "1.35M/s", "750k/s"]}, [1.5e6, 1.35e6, 7.5e5]),
+        ("overload", {"rates": ["1.5M/s", "2.25M/s"]}, [1.5e6, 2.25e6]),
+    ],
+)
+def test_at_a_known_rate_a_preset_needs_no_search(
+    preset: str, given: dict[str, object], rates: list[float]
+) -> None:
+    run = karimov(preset, experiment="fixed-rate", **given)
+    trials = load_experiment(run).plan()
+    assert [trial.rate for trial in trials] == pytest.approx(rates)
+    assert {trial.transport for trial in trials} == {"flight"}
+
+
+def test_the_backlog_of_an_overload_fits_into_the_queues() -> None:
+    """At 150 % of 2 million a second, for warm-up and measured time, 32 bytes a record."""
+    assert karimov("overload").load.queue > 1e6 * 242 * 32
 
 
 def planned(**given: object) -> RunSpec:
