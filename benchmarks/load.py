@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.load.messages import SenderSummary
+from streamgauge.load.messages import SenderJob, SenderSummary
 from streamgauge.load.senders import Senders
 from streamgauge.planning import load_workload
 from streamgauge.services import jars
@@ -31,11 +32,20 @@ from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
+from streamgauge.workloads.espbench import sensors
 
 ACKS_1 = LoadSpec(acks="1", idempotence=False)
 _RECORDS = 3_000_000
 _BYTES = 205
 _ROUNDS = 3
+_STREAMED = 4_000_000
+_REPEATED = 100_000
+_RENDER = """
+import sys
+from streamgauge.load import render
+render.main(sys.argv)
+print(open("/proc/self/status").read())
+"""
 _REACHED = re.compile(r"records sent, ([0-9.]+) records/sec")
 
 
@@ -54,7 +64,7 @@ def unpaced() -> Iterator[Measurement]:
     with _broker() as kafka:
         _producer_performance(kafka)  # for the broker's JIT; both find it warm
         pairs = [
-            (_producer_performance(kafka), _send(kafka, rate=2e6, duration_s=6.0).reached)
+            (_producer_performance(kafka), _send(kafka, _spec(2e6, 6.0)).reached)
             for _ in range(_ROUNDS)
         ]
     theirs, ours = median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
@@ -68,10 +78,10 @@ def unpaced() -> Iterator[Measurement]:
 def paced() -> Iterator[Measurement]:
     """What is sent of 450,000/s, and how late 250,000/s and 10,000/s are sent."""
     with _broker() as kafka:
-        _send(kafka, rate=100_000.0, duration_s=20.0)  # for the broker's JIT
-        most = _send(kafka, rate=450_000.0, duration_s=60.0).summary
-        many = _send(kafka, rate=250_000.0, duration_s=60.0).summary
-        few = _send(kafka, rate=10_000.0, duration_s=60.0).summary
+        _send(kafka, _spec(100_000.0, 20.0))  # for the broker's JIT
+        most = _send(kafka, _spec(450_000.0, 60.0)).summary
+        many = _send(kafka, _spec(250_000.0, 60.0)).summary
+        few = _send(kafka, _spec(10_000.0, 60.0)).summary
     share = 100 * most.acknowledged / most.due
     yield at_least("load.450k.sent", share, "%", 99)
     yield at_most("load.250k.send_lateness.p99", 1000 * many.send_lateness["p99"], "ms", 5)
@@ -81,13 +91,23 @@ def paced() -> Iterator[Measurement]:
 
 @benchmark("load-memory", slow=True)
 def memory() -> Iterator[Measurement]:
-    """Memory of a sender that streams a file of 4,000,000 payloads."""
-    with _broker() as kafka:
-        load = ACKS_1.model_copy(update={"source": "stream"})
-        sent = _send(kafka, rate=200_000.0, duration_s=21.0, load=load, ring=4_000_000)
-    yield at_most("load.stream.memory", sent.memory_mb, "MB", 200)
-    share = 100 * sent.summary.acknowledged / sent.summary.due
-    yield at_least("load.stream.200k.sent", share, "%", 99)
+    """Memory of what renders and of what streams 4,000,000 payloads: synthetic, and of a file."""
+    with _broker() as kafka, TemporaryDirectory() as folder:
+        recording = Path(folder) / "recording.txt"
+        _write_recording(recording)
+        for name, file in (("stream", None), ("stream.file", str(recording))):
+            spec = _spec(
+                rate=200_000.0,
+                duration_s=21.0,
+                load=ACKS_1.model_copy(update={"source": "stream"}),
+                ring=_STREAMED,
+                sensors=file,
+            )
+            yield at_most(f"load.{name}.render.memory", _render_mb(spec), "MB", 200)
+            sent = _send(kafka, spec)
+            yield at_most(f"load.{name}.memory", sent.memory_mb, "MB", 200)
+            share = 100 * sent.summary.acknowledged / sent.summary.due
+            yield at_least(f"load.{name}.200k.sent", share, "%", 99)
 
 
 @contextmanager
@@ -108,21 +128,15 @@ def _topic(kafka: KafkaEndpoint) -> Iterator[Endpoints]:
         transport.delete(endpoints)
 
 
-def _send(
-    kafka: KafkaEndpoint,
-    *,
-    rate: float,
-    duration_s: float,
-    load: LoadSpec = ACKS_1,
-    ring: int = 1_000_000,
-) -> _Sent:
-    """Send with the sender's own process, as a trial does."""
-    parameters = load_workload("espbench").parameters(ring=ring).model_dump(mode="json")
-    spec = TrialSpec(
+def _spec(
+    rate: float, duration_s: float, load: LoadSpec = ACKS_1, **parameters: object
+) -> TrialSpec:
+    chosen = load_workload("espbench").parameters(**parameters).model_dump(mode="json")
+    return TrialSpec(
         number=1,
         workload="espbench",
         query="q1",
-        parameters=parameters,
+        parameters=chosen,
         engine=NO_ENGINE,
         rate=rate,
         duration_s=duration_s,
@@ -130,6 +144,10 @@ def _send(
         tail_s=0.0,
         load=load,
     )
+
+
+def _send(kafka: KafkaEndpoint, spec: TrialSpec) -> _Sent:
+    """Send with the sender's own process, as a trial does."""
     with (
         TemporaryDirectory() as folder,
         _topic(kafka) as endpoints,
@@ -140,7 +158,7 @@ def _send(
         while not sender.finished:
             time.sleep(0.2)
         (pid,) = sender.pids
-        memory_mb = _peak_mb(pid)
+        memory_mb = _peak_mb(Path(f"/proc/{pid}/status").read_text())
         summary = sender.finish()
         return _Sent(summary, _steady_rate(Path(folder) / "sender.parquet"), memory_mb)
 
@@ -154,8 +172,34 @@ def _steady_rate(ticks: Path) -> float:
     return float((done[last] - done[first]) / (at_s[last] - at_s[first]))
 
 
-def _peak_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
+def _write_recording(path: Path) -> None:
+    """Write a sensor file of as many lines as are streamed."""
+    lines = [line.rpartition(b"\t")[0] + b"\n" for line in sensors.lines(_REPEATED, 1, 1)]
+    with path.open("wb") as file:
+        for _ in range(_STREAMED // _REPEATED):
+            file.writelines(lines)
+
+
+def _render_mb(spec: TrialSpec) -> float:
+    """Render the payloads to files, as a trial does, and return what memory that took."""
+    with TemporaryDirectory() as folder:
+        job = SenderJob(
+            spec=spec,
+            bootstrap="",
+            inputs={"sensor1": ""},
+            ticks=Path(folder) / "sender.parquet",
+            payloads=Path(folder) / "payloads",
+        )
+        path = Path(folder) / "render.json"
+        path.write_text(job.model_dump_json())
+        done = subprocess.run(
+            [sys.executable, "-c", _RENDER, path], capture_output=True, text=True, check=True
+        )
+    return _peak_mb(done.stdout)
+
+
+def _peak_mb(status: str) -> float:
+    """Return the greatest resident memory, from what the kernel tells of a process."""
     kilobytes = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert kilobytes is not None
     return int(kilobytes[1]) * 1024 / 1e6
