@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 
 from streamgauge.report.markup import Html, join, tag
@@ -58,8 +59,9 @@ def make_page(title: str, body: Sequence[str], data: Sequence[Html], library: st
     )
 
 
+@cache
 def chart_library() -> str:
-    """Return the JavaScript that draws charts; making it takes more than a second."""
+    """Return the JavaScript that draws charts; making it takes more than a second, once."""
     from vl_convert import javascript_bundle
 
     return _inside_script(javascript_bundle("window.vegaEmbed = vegaEmbed"))
