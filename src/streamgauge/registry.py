@@ -5,6 +5,7 @@ Packages of others register theirs in the same groups that ours use.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -62,6 +63,7 @@ def _entry(group: Group, name: str) -> EntryPoint:
     return entries[name]
 
 
+@cache  # to look through all installed packages takes milliseconds, and a plan asks dozens of times
 def _entries(group: Group) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=f"streamgauge.{group}")}
 

@@ -25,6 +25,9 @@ def plugins(tmp_path, monkeypatch):
         entry("gone", "plugin_for_test.gone:Flow"),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    registry._entries.cache_clear()
+    yield
+    registry._entries.cache_clear()
 
 
 @pytest.mark.usefixtures("plugins")
