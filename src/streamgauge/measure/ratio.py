@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamgauge.measure.statistics import Floats
+from streamgauge.measure.statistics import Floats, medians
 
 FEWEST_TRIALS = 3
 """On each side; fewer give a ratio without an interval."""
@@ -56,8 +56,7 @@ def _resampled_medians(base: Floats, other: Floats, seed: int) -> tuple[Floats, 
 
 def _medians(sample: Floats, draws: Floats) -> Floats:
     chosen = (draws[..., : len(sample)] * len(sample)).astype(np.int64)
-    medians: Floats = np.median(sample[chosen], axis=-1).ravel()
-    return medians
+    return medians(sample[chosen]).ravel()
 
 
 def _divide(upper: Floats, lower: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.measure.statistics import Floats
+from streamgauge.measure.statistics import Floats, medians
 
 if TYPE_CHECKING:
     from streamgauge.spec.contracts import Span
@@ -64,8 +64,7 @@ def block_medians(
 def _slopes(x: Floats, ys: Floats) -> Floats:
     """Return the Theil–Sen slope of each row of `ys`: the median over all pairs of points."""
     left, right = np.triu_indices(len(x), k=1)
-    slopes: Floats = np.median((ys[:, right] - ys[:, left]) / (x[right] - x[left]), axis=1)
-    return slopes
+    return medians((ys[:, right] - ys[:, left]) / (x[right] - x[left]))
 
 
 def _interval(x: Floats, y: Floats, slope: float, seed: int) -> tuple[float, float]:

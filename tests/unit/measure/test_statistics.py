@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.measure.statistics import named, percentile, summarize
+from streamgauge.measure.statistics import medians, named, percentile, summarize
 from streamgauge.metrics import STATISTICS, metric
 
 PERCENTILES = {
@@ -74,3 +74,9 @@ def test_names_are_those_of_the_declared_metrics():
 def test_a_percentile_to_decide_with_needs_no_size():
     assert percentile(np.array([3.0, 1.0, 2.0]), 950) == 3.0
     assert percentile(np.arange(1.0, 101.0), 950) == 95.0
+
+
+@given(st.integers(1, 20).flatmap(lambda n: st.lists(st.lists(seconds, min_size=n, max_size=n))))
+def test_medians_are_those_of_numpy(rows):
+    samples = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
+    assert medians(samples).tolist() == np.median(samples, axis=1).tolist()
