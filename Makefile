@@ -21,8 +21,8 @@ lint: setup
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-cache
 
-check: lint ## Lint, types, layers and unit tests: some minutes
-	@$(PY) -m pytest tests/unit
+check: lint ## Lint, types, layers and unit tests: under a minute
+	@$(PY) -m pytest tests/unit -m "not slow" --hypothesis-profile brief
 
 test: lint ## Everything: check, and the tests with the real services and a browser
 	@scripts/browser

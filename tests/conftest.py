@@ -14,6 +14,7 @@ from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 # Machines are shared and noisy: no example is timed, and what is checked does not change by chance.
 settings.register_profile("unhurried", deadline=None, derandomize=True)
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)
 settings.load_profile("unhurried")
 
 

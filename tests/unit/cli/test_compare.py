@@ -1,4 +1,5 @@
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -8,13 +9,20 @@ from streamgauge.cli.main import execute
 from tests.unit.runs import make_trial, three_trials, write_run
 
 
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the runs `base`, `slow` and `single`, which the commands look into."""
-    folder = tmp_path / "runs"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs `base`, `slow` and `single`."""
+    folder = tmp_path_factory.mktemp("written")
     three_trials(folder, 100, tags={"name": "base"})
     three_trials(folder, 130, seed=2, tags={"name": "slow"})
     write_run(folder, [make_trial()], tags={"name": "single"}, engine="noop")
+    return folder
+
+
+@pytest.fixture
+def runs(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of those runs, which the commands look into."""
+    folder = shutil.copytree(written, tmp_path / "runs")
     monkeypatch.setenv("STREAMGAUGE_RUNS_DIR", str(folder))
     monkeypatch.chdir(tmp_path)
     return folder

@@ -148,6 +148,7 @@ def test_several_runs_are_on_one_page(make: RunMaker) -> None:
     assert 'id="run-1"' in text
 
 
+@pytest.mark.slow
 def test_two_thousand_trials_have_charts_only_for_the_first(
     tmp_path: Path, make: RunMaker, make_trial: TrialMaker
 ) -> None:

@@ -25,6 +25,7 @@ def test_share_below_the_standby_limit(rows: Signals) -> None:
     assert 0.08 <= np.mean(rows.mf03 < 8_105) <= 0.09
 
 
+@pytest.mark.slow
 def test_share_of_stochastic_outliers(rows: Signals) -> None:
     points = np.column_stack((rows.mf01, rows.mf02)).astype(np.float64)
     windows = points.reshape(-1, WINDOW, 2)[::40]
