@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.planning import load_engine, trial_job, trial_query
 from streamgauge.spec.trial import TrialResult
-from streamgauge.trial import record
+from streamgauge.trial import kept
 from streamgauge.validation.validator import Validation, validate
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     """
     spec = result.spec
     query = trial_query(spec)
-    inputs, output = record.kept_records(folder, query, spec)
-    tables = record.read_tables(folder)
+    inputs, output = kept.kept_records(folder, query, spec)
+    tables = kept.read_tables(folder)
     answers = load_engine(spec.engine).answers
     return validate(spark, query, inputs, output, tables, trial_job(spec), answers=answers)

@@ -6,7 +6,6 @@ prepare → start → consume → warm-up → measure → run on → drain → s
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ from streamgauge.errors import (
     TrialFailed,
     TrialInvalid,
     Unmeasured,
-    UsageError,
 )
 from streamgauge.load.messages import Marker
 from streamgauge.load.senders import Senders
@@ -36,19 +34,15 @@ from streamgauge.spec.contracts import (
     Query,
     Resources,
     Span,
-    Transport,
 )
-from streamgauge.spec.endpoints import FlightEndpoint
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.transports.flight import FlightTransport
-from streamgauge.transports.kafka import KafkaTransport
-from streamgauge.trial import record
+from streamgauge.trial import kept, record
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
+from streamgauge.trial.endpoints import open_transport, topics, trial_endpoints
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
 from streamgauge.units import format_duration
-from streamgauge.validation.records import KafkaRecords, Records
 from streamgauge.validation.validator import validate
 
 if TYPE_CHECKING:
@@ -90,7 +84,8 @@ class Trial:
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.endpoints = self._endpoints()
-        self.transport = self._open_transport()
+        self.outcome.topics = topics(self.endpoints)
+        self.transport = open_transport(self.endpoints)
         self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
         self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
@@ -120,7 +115,7 @@ class Trial:
     def _clean_up(self) -> None:
         """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
         if not self.spec.keep:
-            record.drop_records(self.folder)
+            kept.drop_records(self.folder)
         with self.transport:
             if self.bench.kafka is None or self.bench.kafka.lost() is None:
                 try:
@@ -139,32 +134,8 @@ class Trial:
         self.outcome.status = "failed" if isinstance(error, TrialFailed) else "invalid"
         self.outcome.cause = error.message
 
-    def _open_transport(self) -> Transport:
-        if self.endpoints.flight is not None:
-            return FlightTransport(self.endpoints.flight)
-        return KafkaTransport(self.endpoints.broker)
-
     def _endpoints(self) -> Endpoints:
-        # A repeated trial never meets the topics of its first try.
-        name = f"{self.bench.topics}-{self.spec.number:03}-{secrets.token_hex(2)}"
-        needs_database = bool(self.query.tables) or self.query.output == "table"
-        if needs_database and self.bench.postgres is None:
-            raise UsageError(f"{self.query.name} needs a database")
-        output = f"{name}-out" if self.query.output == "topic" else None
-        inputs = {stream: f"{name}-{stream}" for stream in self.query.streams}
-        self.outcome.topics = {**inputs, **({"out": output} if output else {})}
-        flight = None
-        if self.spec.transport == "flight":
-            flight = FlightEndpoint("127.0.0.1", runtime.free_port(), secrets.token_urlsafe())
-        return Endpoints(
-            kafka=self.bench.kafka.endpoint if self.bench.kafka else None,
-            flight=flight,
-            inputs=inputs,
-            output=output,
-            partitions=self.spec.partitions,
-            group=name,
-            postgres=self.bench.postgres.endpoint if self.bench.postgres else None,
-        )
+        return trial_endpoints(self.spec, self.query, self.bench)
 
     def _measure(self) -> None:
         with ExitStack() as stack:
@@ -354,7 +325,9 @@ class Trial:
     def _validate(self) -> None:
         with self._phase("validate"):
             tables = self._record_tables()
-            inputs, output = self._records()
+            inputs, output = kept.records(self.spec, self.endpoints, self.folder, self._output_ends)
+            if self.spec.keep and self.endpoints.flight is None:
+                kept.keep_records(self.folder, inputs, output)
             self.outcome.validation = validate(
                 self.bench.spark(),
                 self.query,
@@ -364,29 +337,15 @@ class Trial:
                 self.outcome.job,
                 answers=self.engine.answers,
             )
-            record.write_validation(self.folder, self.outcome.validation)
+            kept.write_validation(self.folder, self.outcome.validation)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:
             return {}
         assert self.endpoints.postgres is not None
         tables = self.workload.record_tables(self.spec, self.endpoints.postgres, self.bench.cache)
-        record.write_tables(self.folder, tables)
+        kept.write_tables(self.folder, tables)
         return tables
-
-    def _records(self) -> tuple[dict[str, Records], Records | None]:
-        """Return the records to be validated, and keep them where that was asked for."""
-        if self.endpoints.flight is not None:
-            record.close_queues(self.folder, *self._output_ends)
-            return record.queue_records(self.spec, self.folder)
-        kafka, topics = self.endpoints.broker, self.endpoints.inputs
-        inputs: dict[str, Records] = {s: KafkaRecords(kafka, topics[s]) for s in topics}
-        output: Records | None = None
-        if self.endpoints.output is not None:
-            output = KafkaRecords(kafka, self.endpoints.output, self._output_ends, gaps=True)
-        if self.spec.keep:
-            record.keep_records(self.folder, inputs, output)
-        return inputs, output
 
     @contextmanager
     def _phase(self, name: str, lasts_s: float | None = None) -> Iterator[None]:

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from importlib import resources
-from itertools import product
-from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from pydantic import ValidationError
 
 from streamgauge import registry
@@ -21,31 +16,18 @@ from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
 from streamgauge.load.settings import check_load
 from streamgauge.metrics import parse_objective
+from streamgauge.planning.asked import Asked, explain
+from streamgauge.planning.load import as_list, on_spark, ways_to_send
+from streamgauge.planning.parts import load_experiment, load_workload, trial_job, trial_query
+from streamgauge.planning.presets import read_preset
 from streamgauge.spec.addresses import parse_postgres
-from streamgauge.spec.contracts import (
-    Engine,
-    Experiment,
-    HasColumns,
-    JobSpec,
-    NeedsTime,
-    Query,
-    ShapesQueries,
-    Workload,
-)
-from streamgauge.spec.run import Origin, RunSpec
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
-from streamgauge.units import format_duration, parse_duration, parse_rate, parse_size
+from streamgauge.spec.contracts import HasColumns, NeedsTime, Workload
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import NO_ENGINE
+from streamgauge.units import format_duration, parse_duration, parse_rate
 
 QUICK = {"duration": "20s", "warmup": "15s"}
 SURVEY = {"duration": "60s", "warmup": "30s"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A value that the user gave, and by which way."""
-
-    value: Any
-    origin: Origin = "option"
 
 
 def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
@@ -70,73 +52,7 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
         )
-    return _run_spec(_on_spark(_rate_or_shape(merged)))
-
-
-def trial_job(spec: TrialSpec) -> JobSpec:
-    """Return the trial's job as its engine resolves it; refused modes end here."""
-    job = JobSpec(
-        workload=spec.workload,
-        query=spec.query,
-        parameters=cast(Any, spec.parameters),
-        partitions=spec.partitions,
-        seed=spec.seed,
-        options=spec.engine_options,
-        transport=spec.transport,
-        cores=spec.cores,
-    )
-    return load_engine(spec.engine).resolve(job)
-
-
-def trial_query(spec: TrialSpec) -> Query:
-    """Return the trial's query as its parameters make it."""
-    workload = load_workload(spec.workload)
-    query = workload.queries[spec.query]
-    if isinstance(workload, ShapesQueries):
-        return workload.shaped(query, cast(Any, spec.parameters))
-    return query
-
-
-def load_experiment(spec: RunSpec) -> Experiment:
-    """Return the run's experiment."""
-    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
-    return build(spec)
-
-
-def load_workload(name: str) -> Workload:
-    """Return the workload of that name."""
-    return cast(Callable[[], Workload], registry.load("workloads", name))()
-
-
-def load_engine(name: str) -> Engine:
-    """Return the engine of that name."""
-    return cast(Callable[[], Engine], registry.load("engines", name))()
-
-
-def preset_names() -> list[str]:
-    """Return the names of the presets that come with the package."""
-    folder = resources.files("streamgauge").joinpath("presets")
-    return sorted(Path(entry.name).stem for entry in folder.iterdir() if "." in entry.name)
-
-
-def read_preset(name: str) -> dict[str, Any]:
-    """Return a preset's fields, from the package or from a YAML file of the user's."""
-    path = Path(name)
-    if path.suffix in {".yaml", ".yml"}:
-        if not path.is_file():
-            raise UsageError(f"there is no preset file {path}")
-        text = path.read_text("utf-8")
-    elif name in preset_names():
-        text = resources.files("streamgauge").joinpath(f"presets/{name}.yaml").read_text("utf-8")
-    else:
-        raise unknown_name("preset", name, preset_names())
-    try:
-        fields = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"preset {name} is no YAML: {error}") from None
-    if not isinstance(fields, dict):
-        raise UsageError(f"preset {name} has no fields")
-    return fields
+    return _run_spec(on_spark(_rate_or_shape(merged)))
 
 
 def _preset_layer(name: str) -> dict[str, Asked]:
@@ -162,8 +78,8 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
             if name in {"parameters", "engine_options", "tags"} and name in merged:
                 value = {**merged[name].value, **value}
             if name == "load":
-                before = _as_list(merged[name].value) if name in merged else [{}]
-                value = [{**base, **more} for base in before for more in _as_list(value)]
+                before = as_list(merged[name].value) if name in merged else [{}]
+                value = [{**base, **more} for base in before for more in as_list(value)]
             merged[name] = Asked(value, asked.origin)
     return merged
 
@@ -181,25 +97,6 @@ def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     return {name: asked for name, asked in merged.items() if name != loser}
 
 
-def _on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Let the tasks of a Spark cluster send, where that was asked for."""
-    rest = {name: asked for name, asked in merged.items() if name not in _SENDERS}
-    kind, master = (merged[name].value if name in merged else None for name in _SENDERS)
-    if kind not in (None, "processes", "spark"):
-        raise unknown_name("kind of senders", str(kind), ("processes", "spark"))
-    if (kind == "spark") != (master is not None):
-        raise UsageError(
-            "--senders spark and --spark-master belong together",
-            "Write --senders spark --spark-master spark://HOST:PORT.",
-        )
-    if master is not None:
-        given = rest.get("load", Asked([{}])).value
-        loads = [{"senders": None, **load, "spark": str(master)} for load in given]
-        rest["load"] = Asked(loads, merged["spark_master"].origin)
-    return rest
-
-
-_SENDERS = ("senders", "spark_master")
 _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
     "duration": ("duration_s", lambda value: parse_duration(str(value))),
@@ -226,7 +123,7 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
         endpoint = parse_postgres(str(address), from_env=from_env)
         fields |= {"postgres": endpoint.address, "postgres_user": endpoint.user}
     fields |= _without_engine(fields, workload)
-    fields |= _ways_to_send(fields)
+    fields |= ways_to_send(fields)
     fields["queries"] = _queries(workload, fields.get("queries"))
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
@@ -236,7 +133,7 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
     try:
         spec = _long_enough(_with_mean_rate(RunSpec(**fields)))
     except ValidationError as error:
-        raise UsageError(_explain(error)) from None
+        raise UsageError(explain(error)) from None
     _check(spec)
     return spec
 
@@ -277,42 +174,6 @@ def _without_engine(fields: Mapping[str, Any], workload: Workload) -> dict[str, 
     if given not in (None, engine):
         raise UsageError(f"experiment {name} has no engine", "Leave --engine out.")
     return {"engine": engine, "queries": (fields.get("queries") or workload.default_queries)[:1]}
-
-
-def _ways_to_send(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every combination of the load's settings and partitions that were given."""
-    loads = [load for given in fields.get("load", [{}]) for load in _load_specs(given)]
-    partitions = [_whole("partitions", text) for text in _values(fields.get("partitions", 1))]
-    variants = tuple({"load": load, "partitions": count} for count in partitions for load in loads)
-    first = {"load": loads[0], "partitions": partitions[0]}
-    if len(variants) > 1 and fields.get("engine") != NO_ENGINE:
-        raise UsageError(
-            "several values of a setting of the load make no trial",
-            "Give one value, or try all with --experiment broker.",
-        )
-    return {**first, "variants": variants if len(variants) > 1 else ()}
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _values(value: Any) -> list[Any]:
-    """Return the values of a setting: a list, or a text with commas."""
-    return value.split(",") if isinstance(value, str) else _as_list(value)
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise UsageError(f"{name}: {value!r} is no whole number") from None
-
-
-def _load_specs(given: Mapping[str, Any]) -> list[LoadSpec]:
-    """Return every combination of the values given for a load."""
-    axes = [_values(value) for value in given.values()]
-    return [_load_spec(dict(zip(given, values, strict=True))) for values in product(*axes)]
 
 
 def _shape_length(schedule: str) -> dict[str, float]:
@@ -380,51 +241,4 @@ def _parameters(workload: Workload, given: Mapping[str, Any], quick: bool) -> di
     try:
         return workload.parameters(**values).model_dump(mode="json")
     except ValidationError as error:
-        raise UsageError(_explain(error)) from None
-
-
-def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
-    """Read the load's options; sizes and times may carry units."""
-    names = {
-        "linger": ("linger_s", parse_duration),
-        "max_lateness": ("max_lateness_s", parse_duration),
-    }
-    sizes = {"batch", "buffer", "queue"}
-    fields: dict[str, Any] = {}
-    known = {*LoadSpec.model_fields, *names} - {"linger_s", "max_lateness_s"}
-    for name, value in given.items():
-        if name not in known:
-            raise unknown_name("option of the load", name, sorted(known))
-        if name in names:
-            target, parse = names[name]
-            fields[target] = parse(str(value))
-        else:
-            fields[name] = parse_size(str(value)) if name in sizes else value
-    try:
-        load = LoadSpec(**fields)
-    except ValidationError as error:
-        raise UsageError(_explain(error)) from None
-    _refuse_laxer(load)
-    return load
-
-
-def _refuse_laxer(load: LoadSpec) -> None:
-    """Let nobody call a trial valid that the defaults call invalid."""
-    default = LoadSpec()
-    if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
-        raise UsageError(
-            "the limits of a valid trial can only be made stricter",
-            f"Choose -L min_sent from {default.min_sent:g} to 1 and -L max_lateness up to"
-            f" {format_duration(default.max_lateness_s)}.",
-        )
-
-
-def _explain(error: ValidationError) -> str:
-    """Put Pydantic's findings into a sentence each."""
-    lines = []
-    for finding in error.errors():
-        place = ".".join(str(part) for part in finding["loc"])
-        message = finding["msg"].removeprefix("Value error, ")
-        given = f" (given: {finding['input']!r})" if place else ""
-        lines.append(f"{place}: {message}{given}" if place else message)
-    return "; ".join(lines)
+        raise UsageError(explain(error)) from None

@@ -1,0 +1,26 @@
+"""From what was asked for to a complete run, all checked before anything is started."""
+
+from __future__ import annotations
+
+from streamgauge.planning.asked import Asked
+from streamgauge.planning.parts import (
+    load_engine,
+    load_experiment,
+    load_workload,
+    trial_job,
+    trial_query,
+)
+from streamgauge.planning.presets import preset_names, read_preset
+from streamgauge.planning.run import plan_run
+
+__all__ = [
+    "Asked",
+    "load_engine",
+    "load_experiment",
+    "load_workload",
+    "plan_run",
+    "preset_names",
+    "read_preset",
+    "trial_job",
+    "trial_query",
+]

@@ -1,0 +1,58 @@
+"""The parts that a name stands for, and what a trial asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from streamgauge import registry
+from streamgauge.spec.contracts import (
+    Engine,
+    Experiment,
+    JobSpec,
+    Query,
+    ShapesQueries,
+    Workload,
+)
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialSpec
+
+
+def trial_job(spec: TrialSpec) -> JobSpec:
+    """Return the trial's job as its engine resolves it; refused modes end here."""
+    job = JobSpec(
+        workload=spec.workload,
+        query=spec.query,
+        parameters=cast(Any, spec.parameters),
+        partitions=spec.partitions,
+        seed=spec.seed,
+        options=spec.engine_options,
+        transport=spec.transport,
+        cores=spec.cores,
+    )
+    return load_engine(spec.engine).resolve(job)
+
+
+def trial_query(spec: TrialSpec) -> Query:
+    """Return the trial's query as its parameters make it."""
+    workload = load_workload(spec.workload)
+    query = workload.queries[spec.query]
+    if isinstance(workload, ShapesQueries):
+        return workload.shaped(query, cast(Any, spec.parameters))
+    return query
+
+
+def load_experiment(spec: RunSpec) -> Experiment:
+    """Return the run's experiment."""
+    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    return build(spec)
+
+
+def load_workload(name: str) -> Workload:
+    """Return the workload of that name."""
+    return cast(Callable[[], Workload], registry.load("workloads", name))()
+
+
+def load_engine(name: str) -> Engine:
+    """Return the engine of that name."""
+    return cast(Callable[[], Engine], registry.load("engines", name))()
