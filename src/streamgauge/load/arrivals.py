@@ -23,7 +23,7 @@ from streamgauge.units import (
 
 LONGEST_S = 4 * 3600.0
 """A table has 8 bytes for each millisecond of the load."""
-HIGHEST_RATE = 1e9
+LOWEST_RATE, HIGHEST_RATE = 1e-4, 1e9
 MOST_RECORDS = 1e11
 """Of a stream: for so many the arithmetic of intended times is exact."""
 _SPEED = re.compile(r"(.+)@([0-9]*\.?[0-9]+)x")
@@ -73,8 +73,12 @@ def check(spec: TrialSpec) -> None:
     """Refuse a rate that nobody can count with.
 
     Raises:
-        UsageError: It is too high, or gives too many records.
+        UsageError: It is too high or too low, or gives too many records.
     """
+    if spec.rate < LOWEST_RATE:
+        raise UsageError(
+            f"a rate below {format_rate(LOWEST_RATE)} cannot be sent", "Raise the rate."
+        )
     if spec.rate > HIGHEST_RATE:
         raise UsageError(
             f"a rate above {format_rate(HIGHEST_RATE)} cannot be sent", "Lower the rate."

@@ -15,6 +15,8 @@ from streamgauge.errors import UsageError
 
 COLUMN = "time"
 _NS = 1_000_000_000
+_LONGEST_NS = 2**62
+"""Far from the end of 64 bits."""
 _REMEDY = (
     f"give a .parquet or .csv file with a column `{COLUMN}`, or a single column of time stamps,"
     " in ascending order; numbers are seconds"
@@ -45,6 +47,8 @@ def read_arrivals(path: Path, speed: float = 1.0) -> npt.NDArray[np.int64]:
             " before it",
             "sort it by time",
         )
+    if (float(times[-1]) - float(times[0])) / speed > _LONGEST_NS:
+        raise UsageError(f"the recording {path} lasts too long to be counted", "Shorten it.")
     return np.asarray((times - times[0]) / speed // 1_000_000, dtype=np.int64)
 
 
@@ -80,7 +84,7 @@ def _nanoseconds(path: Path, column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise UsageError(f"the column `{COLUMN}` of {path} holds no times", _REMEDY)
     seconds = column.to_numpy()
-    if not np.all(np.isfinite(seconds)) or np.abs(seconds).max(initial=0) > 2**62 / _NS:
+    if not np.all(np.isfinite(seconds)) or np.abs(seconds).max(initial=0) > _LONGEST_NS / _NS:
         raise UsageError(f"the column `{COLUMN}` of {path} holds times out of range", _REMEDY)
     if pa.types.is_integer(column.type):
         return np.asarray(seconds, dtype=np.int64) * _NS

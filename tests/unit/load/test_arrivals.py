@@ -106,6 +106,26 @@ def test_what_does_not_fit_the_trial_is_refused(
         arrivals.schedule(make_spec(text, **changes))
 
 
+@pytest.mark.parametrize(
+    ("rate", "part"),
+    [
+        (0.00001, "below 0.0001/s"),
+        (2e9, "above 1G/s"),
+        (1e9, "at most 100G are possible"),
+    ],
+)
+def test_rates_that_nobody_can_count_with_are_refused(rate: float, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        arrivals.check(make_spec(None, rate=rate, duration_s=1000.0))
+
+
+@given(st.floats(arrivals.LOWEST_RATE, arrivals.HIGHEST_RATE))
+def test_all_other_rates_have_a_schedule(rate: float) -> None:
+    spec = make_spec(None, rate=rate)
+    arrivals.check(spec)
+    assert arrivals.records(spec) >= 1
+
+
 def test_a_constant_rate_may_last_for_days() -> None:
     assert arrivals.records(make_spec("constant:10/s", duration_s=864_000.0)) == 8_640_020
 

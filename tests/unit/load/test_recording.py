@@ -54,6 +54,19 @@ def test_only_the_distances_count(gaps_ms: list[int], shift_s: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("times", "speed"),
+    [([-(2**62), 2**62], 1.0), ([-(2**63) + 1, 2**63 - 1], 1.0), ([0, 10**9], 1e-20)],
+)
+def test_a_recording_that_nobody_can_count_is_refused(
+    tmp_path: Path, times: list[int], speed: float
+) -> None:
+    stamps = pa.array(times, pa.int64()).cast(pa.timestamp("ns"))
+    file = write_parquet(tmp_path / "trace.parquet", at=stamps)
+    with pytest.raises(UsageError, match="lasts too long"):
+        read_arrivals(file, speed)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "part"),
     [
         ("a.csv", "", "Empty CSV"),
