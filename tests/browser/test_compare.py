@@ -92,5 +92,46 @@ def test_all_charts_are_drawn_as_wide_as_the_page_and_in_its_colours(
     assert (_brightness(ink) > _brightness(paper)) == (scheme == "dark")
 
 
+def test_legends_name_every_series_in_the_page(open_page: Open, page_file: Path) -> None:
+    page = open_page(page_file, width=390)
+    curves = page.locator('figure[data-spec="curves0"]')
+    assert curves.locator(".legend li").count() == 3
+    lines = curves.locator(".legend line")
+    looks = "all => all.map((each) => each.getAttribute('stroke-dasharray'))"
+    assert len(set(lines.evaluate_all(looks))) == 3
+    assert page.locator('figure[data-spec="forest0"] .legend').inner_text().split("\n") == [
+        "worse",
+        "no difference",
+    ]
+    assert page.locator(".role-legend").count() == 0
+
+
+def test_the_verdict_stands_before_charts_and_tables(open_page: Open, page_file: Path) -> None:
+    page = open_page(page_file)
+    verdict, chart = page.locator(".verdict").first, page.locator(".chart svg").first
+    assert verdict.inner_text() == "Slower in 4, no difference in 1 of 5 metrics."
+    above, below = verdict.bounding_box(), chart.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert above["y"] + above["height"] < min(below["y"], 450)
+
+
+@pytest.mark.parametrize("which", ["page_file", "sweep_file"])
+def test_tables_are_sorted_by_value_with_the_keyboard(
+    request: pytest.FixtureRequest, open_page: Open, which: str
+) -> None:
+    page = open_page(request.getfixturevalue(which))
+    table = page.locator("table").first
+    name = "ratio" if which == "page_file" else "median"
+    header = table.locator("th", has_text=name)
+    header.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert header.get_attribute("aria-sort") == "ascending"
+    cells = "rows => rows.map((row) => Number(row.cells[2].dataset.value))"
+    values = table.locator("tbody tr").evaluate_all(cells)
+    assert len(set(values)) > 2
+    assert values == sorted(values)
+
+
 def _brightness(colour: str) -> int:
     return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))

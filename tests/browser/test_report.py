@@ -1,10 +1,15 @@
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from benchmarks.synthetic import make_run
+from benchmarks.synthetic import START_MS, make_run
 from playwright.sync_api import Locator, Page
 
-from streamgauge.report.html import write_page
+from streamgauge.report.html import write_page, write_report
 from tests.browser.conftest import Open
 
 DRAWN = {
@@ -107,6 +112,63 @@ def test_charts_obey_the_keyboard(open_page: Open, report: Path) -> None:
     assert labels_of_time(page, "cpu") == whole
 
 
+def test_an_axis_is_labelled_however_close_the_latencies_are(
+    open_page: Open, tmp_path: Path
+) -> None:
+    folder = make_run(tmp_path, outputs=500)
+    file = folder.trial_folder(1) / "latency.parquet"
+    table = pq.read_table(file)
+    took_ms = 410 + np.arange(len(table)) % 100
+    emitted = pa.array(table["appended"].to_numpy() + took_ms)
+    place = table.column_names.index("emitted")
+    pq.write_table(table.set_column(place, table.schema.field(place), emitted), file)
+    page = open_page(write_report(folder))
+    for figure in ('figure[data-chart="latency"]', "figure.distribution"):
+        texts = page.locator(f"{figure} .role-axis-label text").all_text_contents()
+        assert len([text for text in texts if text.endswith(" ms")]) >= 4
+
+
+def test_what_was_sampled_before_the_trial_does_not_make_an_axis_high(
+    open_page: Open, tmp_path: Path
+) -> None:
+    folder = make_run(tmp_path, outputs=100)
+    file = folder.trial_folder(1) / "timeline.parquet"
+    table = pq.read_table(file)
+    early = table.slice(0, 1).to_pylist()[0]
+    early |= {"at": early["at"] - 20, "memory.engine": 64.0 * 2**30}
+    pq.write_table(pa.concat_tables([pa.Table.from_pylist([early], table.schema), table]), file)
+    page = open_page(write_report(folder))
+    texts = chart(page, "memory").locator(".role-axis-label text").all_text_contents()
+    assert max(float(text.split()[0]) for text in texts if "GiB" in text) <= 2
+
+
+def test_batches_that_are_too_close_are_marked_when_zoomed_in(
+    open_page: Open, tmp_path: Path
+) -> None:
+    folder = make_run(tmp_path, outputs=100)
+    file = folder.trial_folder(1) / "progress.jsonl"
+    begun_s = START_MS / 1000
+    events = [
+        {"timestamp": f"{datetime.fromtimestamp(begun_s + at / 10, UTC).isoformat()}"}
+        for at in range(200)
+    ]
+    lines = [json.dumps({"event": event | {"durationMs": {"addBatch": 50}}}) for event in events]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    page = open_page(write_report(folder))
+    rules = chart(page, "latency").locator(".mark-rule line")
+    before = rules.count()
+    assert "start of a batch (zoom in)" in readout(page, "latency")
+    chart(page, "latency").focus()
+    page.keyboard.press("+")
+    settle(page)
+    assert rules.count() > before + 50
+
+
+def test_what_is_shaded_is_named(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    assert "not measured" in readout(page, "latency")
+
+
 def test_another_trial_can_be_chosen_by_its_row(open_page: Open, report: Path) -> None:
     page = open_page(report)
     before = chart(page, "singles").locator("svg").inner_html()
@@ -153,6 +215,14 @@ def test_dark_and_light_differ_and_paper_is_light(open_page: Open, report: Path)
     assert all(one != other for one, other in zip(dark, light, strict=True))
     page.emulate_media(color_scheme="dark", media="print")
     assert colours() == light
+
+
+def test_on_paper_the_metrics_are_unfolded(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    folded = page.locator("details.on-paper")
+    for event, opened in (("beforeprint", True), ("afterprint", False)):
+        page.evaluate(f"window.dispatchEvent(new Event('{event}'))")
+        assert folded.evaluate("each => each.open") is opened
 
 
 def test_tables_are_sorted_by_value_with_the_keyboard(open_page: Open, report: Path) -> None:

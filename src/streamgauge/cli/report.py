@@ -28,7 +28,7 @@ def report(
             "-o",
             "--output",
             help="File to write [default: report.html in the run's folder, or, of several runs,"
-            " in the folder of all runs].",
+            " beside the folder of the first].",
         ),
     ] = None,
     over: Annotated[
@@ -52,7 +52,8 @@ def report(
     from streamgauge.results.folder import find
 
     folders = [find(runs_dir, name) for name in runs]
-    place = folders[0].path if len(folders) == 1 else runs_dir
+    first = folders[0].path
+    place = first if len(folders) == 1 else first.parent
     file = output or place / ("report.html" if over is None else f"{metric}-over-{over}.html")
     if over is None:
         write_page(folders, file)

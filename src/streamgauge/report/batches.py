@@ -14,8 +14,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, V
 from streamgauge.report.frame import Frame
 from streamgauge.spec.contracts import Json
 
-MOST_MARKS = 2000
-"""Of a trial, in the page; a chart shows them as far as they can be told apart."""
 _WHOLE = "triggerExecution"
 
 

@@ -14,38 +14,31 @@ from streamgauge.measure.percentiles import curve
 from streamgauge.measure.ratio import Ratio
 from streamgauge.measure.statistics import Floats
 from streamgauge.report.compare_rows import Row, headline_metrics, rows
-from streamgauge.report.standalone import BAD, GOOD, NEUTRAL, PALETTE, configured
+from streamgauge.report.keys import SIGNS
+from streamgauge.report.looks import BAD, GOOD, NEUTRAL, configured
+from streamgauge.report.ticks import ticks
+from streamgauge.report.vega import DASHES, FLOOR_MS, LABELS, PALETTE, PERCENT
 
-_NINES = (
-    "datum.value == 0 ? '0 %' : datum.value < 1 ? '50 %'"
-    " : format(100 - 100 * pow(10, -datum.value), '~r') + ' %'"
-)
-_MS = (
-    "datum.value < 1 ? '< 1 ms' : datum.value < 1000 ? format(datum.value, '~r') + ' ms'"
-    " : format(datum.value / 1000, '~r') + ' s'"
-)
+_MS = f"datum.value < 1 ? '< 1 ms' : ({LABELS['ms']})"
 _KINDS = {
-    "better": (GOOD, "triangle-up"),
-    "worse": (BAD, "triangle-down"),
-    "no difference": (NEUTRAL, "circle"),
-    "neither better nor worse": (NEUTRAL, "diamond"),
-    "too few trials": (NEUTRAL, "cross"),
+    "better": (GOOD, SIGNS["up"]),
+    "worse": (BAD, SIGNS["down"]),
+    "no difference": (NEUTRAL, SIGNS["circle"]),
+    "neither better nor worse": (NEUTRAL, SIGNS["diamond"]),
+    "too few trials": (NEUTRAL, SIGNS["cross"]),
 }
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
-_ROW = 22
+_ROW = 24
 _ALL = 0
 """Stands for all trials of a run together."""
-_STEPS_MS = [step * 10**power for power in range(-1, 7) for step in (1, 2, 5)]
-_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-FLOOR_MS = 0.5
-"""Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
 
 
 def forest(comparison: Comparison, further: Sequence[str] = ()) -> alt.TopLevelMixin | None:
     """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
+    several = len(comparison.pairs) > 1
     drawn = [
-        _bar(f"{pair.name} · {row.metric}", row, each.ratio)
+        _bar(f"{pair.name} · {row.metric}" if several else row.metric, row, each.ratio)
         for pair in comparison.pairs
         for each in headline_metrics(pair, further)
         for row in rows([each])
@@ -97,16 +90,22 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     kinds = [kind for kind in _KINDS if any(each["verdict"] == kind for each in drawn)]
     colours, shapes = zip(*(_KINDS[kind] for kind in kinds), strict=True)
     base = alt.Chart(_values(drawn)).encode(
-        y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=340)),
+        y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, grid=True)),
         color=alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=colours)),
         tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "told", "base", "other")],
     )
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=_ticks(high), format="~r", title="other ÷ base", labelOverlap="greedy")
-    bars = base.mark_rule(strokeWidth=2).encode(
+    axis = alt.Axis(
+        values=_ticks(high),
+        format="~r",
+        title="other ÷ base",
+        labelOverlap="greedy",
+        labelSeparation=6,
+    )
+    bars = base.mark_rule(strokeWidth=2.5).encode(
         x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
     )
-    points = base.mark_point(size=70, filled=True, opacity=1).encode(
+    points = base.mark_point(size=110, filled=True, opacity=1).encode(
         x=alt.X("value:Q", scale=scale),
         shape=alt.Shape("verdict:N", scale=alt.Scale(domain=kinds, range=shapes)),
     )
@@ -129,8 +128,10 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
         lines += _line(name, _ALL, np.concatenate(list(trials)))
     names = list(samples)
     colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
-    dashes = [_DASHES[number % len(_DASHES)] for number in range(len(names))]
-    nines = alt.Axis(values=[0, 0.30103, *range(1, 9)], labelExpr=_NINES, title=None)
+    dashes = [DASHES[number % len(DASHES)] or (1, 0) for number in range(len(names))]
+    nines = alt.Axis(
+        values=[0, 0.30103, *range(1, 9)], labelExpr=PERCENT, title=None, labelFlush=True
+    )
     pooled = alt.datum.trial == _ALL
     return configured(
         alt.Chart(_values(lines))
@@ -143,8 +144,8 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
             x=alt.X("nines:Q", scale=alt.Scale(nice=False), axis=nines),
             y=alt.Y(
                 "ms:Q",
-                scale=alt.Scale(type="log"),
-                axis=alt.Axis(labelExpr=_MS, title=None, values=_STEPS_MS),
+                scale=alt.Scale(type="log", nice=False, padding=8),
+                axis=alt.Axis(labelExpr=_MS, title=None, values=_milliseconds(lines)),
             ),
             color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours)),
             strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes)),
@@ -156,6 +157,13 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
         .properties(width="container", height=260),
         names,
     )
+
+
+def _milliseconds(lines: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Choose what stands on the axis; below a millisecond the clock tells nothing apart."""
+    values = [each["ms"] for each in lines]
+    found = [each for each in ticks(0.98 * min(values), 1.02 * max(values)) if each >= 1]
+    return [FLOOR_MS, *found] if min(values) < 1 else found
 
 
 def _line(run: str, trial: int, values_s: Floats) -> list[dict[str, Any]]:

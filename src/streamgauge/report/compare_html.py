@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from math import isfinite
 
-from streamgauge.measure.comparison import Compared, Comparison, Pair
-from streamgauge.measure.limits import Checked
+from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample
+from streamgauge.measure.limits import Checked, Outcome
 from streamgauge.measure.statistics import Floats
 from streamgauge.report.compare_charts import curves, forest
 from streamgauge.report.compare_rows import (
     HEADER,
-    Row,
     common_differences,
     headline_metrics,
     notes,
@@ -21,14 +20,20 @@ from streamgauge.report.compare_rows import (
     rows,
     sentence,
 )
-from streamgauge.report.standalone import element, figure, page
+from streamgauge.report.looks import chart_figure
+from streamgauge.report.markup import Html, number, table, tag
+from streamgauge.report.page import chart_library, make_page, mark, warning
+from streamgauge.report.sections import about
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.tables import measured_seconds
 
-if TYPE_CHECKING:
-    import altair as alt
-
-_CLASSES = {True: "good", False: "bad", None: ""}
+_CLASSES = {True: "better", False: "worse", None: ""}
+_MARKS: Mapping[Outcome, bool | None] = {"held": True, "exceeded": False, "cannot be told": None}
+_FOREST = "Each ratio with its 95 % interval; at 1 nothing changed."
+_CURVES = (
+    "The share of outputs on the axis took at most the time shown; a curve ends where its sample"
+    " does. Thin is one trial, bold are all trials of a run."
+)
 _READING = (
     "A ratio is the median of the other's trials by that of the base's; its interval comes from"
     " drawing trials anew, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
@@ -50,105 +55,147 @@ def html(
         checked: What came of the limits.
         further: Metrics to show beside the usual ones.
     """
-    charts: dict[str, alt.TopLevelMixin] = {}
-    body = [element("h1", f"Compared with {comparisons[0].base}"), element("p", _READING, "dim")]
-    body += _limits(checked)
-    for number, comparison in enumerate(comparisons):
-        body += _comparison(comparison, number, charts, further)
-    body += _curves(folders, comparisons, charts)
-    body += [text for comparison in comparisons for text in _everything(comparison)]
-    return page(f"{comparisons[0].base} compared", body, charts)
+    with ThreadPoolExecutor(1) as meanwhile:
+        library = meanwhile.submit(chart_library)
+        charts: list[Html] = []
+        body = [
+            tag("h1", f"Compared with {comparisons[0].base}"),
+            about(folders[0].record()),
+            *_limits(checked),
+            *(
+                _comparison(folder, each, charts, further)
+                for folder, each in zip(folders[1:], comparisons, strict=True)
+            ),
+            *_curves(folders, comparisons, charts),
+            *(block for each in comparisons for block in _everything(each)),
+            tag("h2", "How to read this"),
+            tag("p", _READING),
+        ]
+    title = f"{comparisons[0].base} compared"
+    return make_page(title, body, charts, library.result() if charts else "")
 
 
 def _comparison(
-    comparison: Comparison,
-    number: int,
-    charts: dict[str, alt.TopLevelMixin],
-    further: Sequence[str],
-) -> Iterator[str]:
-    yield element("h2", comparison.other)
-    yield element("p", f"{sentence(comparison)}.")
-    told = [f"changed: {text}" for text in common_differences(comparison)]
-    told += [f"note: {text}" for text in notes(comparison)]
-    if told:
-        yield f"<ul>{''.join(element('li', text) for text in told)}</ul>"
-    chart = forest(comparison, further)
-    if chart is not None:
-        charts[f"forest{number}"] = chart
-        yield figure(f"forest{number}", "Each ratio with its 95 % interval; at 1 nothing changed.")
+    folder: RunFolder, comparison: Comparison, charts: list[Html], further: Sequence[str]
+) -> Html:
+    return tag(
+        "section",
+        tag("h2", comparison.other),
+        about(folder.record()),
+        tag("p", _sentence(comparison), class_="verdict"),
+        _badges(comparison),
+        _told(comparison),
+        _forest(comparison, f"forest{len(charts)}", charts, further),
+        *(_pair(pair, headline_metrics(pair, further)) for pair in comparison.pairs),
+    )
+
+
+def _sentence(comparison: Comparison) -> str:
+    text = sentence(comparison)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _badges(comparison: Comparison) -> Html:
+    """Count the verdicts of the metrics that people ask for first."""
+    found = [row for pair in comparison.pairs for row in rows(headline_metrics(pair))]
+    looks = dict.fromkeys((row.mark, row.word, _CLASSES[row.improves]) for row in found)
+    words = [row.word for row in found]
+    badges = [
+        tag(
+            "li",
+            tag("span", sign, class_=class_ or None, aria_hidden="true"),
+            tag("strong", word),
+            tag("span", f"{words.count(word)} of {len(words)}"),
+        )
+        for sign, word, class_ in looks
+    ]
+    return tag("ul", *badges, class_="badges") if badges else Html()
+
+
+def _told(comparison: Comparison) -> Html:
+    """Tell what to know before the ratios are believed, and what was changed."""
+    refused: dict[str, list[str]] = {}
     for pair in comparison.pairs:
-        yield from _pair(pair, headline_metrics(pair, further))
+        if why := refusal(pair):
+            refused.setdefault(why, []).append(place(pair))
+    doubts = [f"{', '.join(places)}: {why}." for why, places in refused.items()]
+    doubts += notes(comparison)
+    changed = common_differences(comparison)
+    return tag(
+        "div",
+        tag("ul", *map(warning, doubts), class_="warnings") if doubts else Html(),
+        tag("p", f"Changed: {'; '.join(changed)}.", class_="aside") if changed else Html(),
+    )
 
 
-def _pair(pair: Pair, metrics: Sequence[Compared]) -> Iterator[str]:
+def _forest(comparison: Comparison, name: str, charts: list[Html], further: Sequence[str]) -> Html:
+    chart = forest(comparison, further)
+    if chart is None:
+        return Html()
+    shown, drawn = chart_figure(name, chart, "Ratios", _FOREST)
+    charts.append(drawn)
+    return shown
+
+
+def _pair(pair: Pair, metrics: Sequence[Compared]) -> Html:
     counts = " and ".join(str(len(side)) for side in pair.trials)
-    yield element("h3", f"{place(pair)} · {counts} trials")
-    why = refusal(pair)
-    if why is not None:
-        yield element("p", f"{why}.", "refused")
-    if metrics:
-        yield _table(rows(metrics))
+    return _table(metrics, f"{place(pair)}, {counts} trials") if metrics else Html()
 
 
-def _table(found: Sequence[Row]) -> str:
+def _table(metrics: Sequence[Compared], caption: str) -> Html:
     """Put the verdict first: that is what a narrow screen shows."""
-    head = "".join(
-        f'<th scope="col" class="{escape(name)}">{escape(name)}</th>'
-        for name in _verdict_first(HEADER)
-    )
-    lines = "".join(f"<tr>{''.join(_cells(row))}</tr>" for row in found)
-    return (
-        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
+    name, base, other, ratio, interval, verdict = HEADER
+    header = (name, verdict, ratio, interval, base, other)
+    return table(header, [[*_cells(each)] for each in metrics], caption=caption, class_="ratios")
 
 
-def _verdict_first(cells: Sequence[str]) -> tuple[str, ...]:
-    name, base, other, ratio, interval, verdict = cells
-    return name, verdict, ratio, interval, base, other
+def _cells(each: Compared) -> Iterator[str]:
+    (row,) = rows([each])
+    yield row.metric
+    yield tag("td", f"{row.mark} {row.word}", class_=_CLASSES[row.improves] or None)
+    ratio = each.ratio.value if each.ratio is not None and isfinite(each.ratio.value) else None
+    yield number(row.ratio, ratio)
+    yield number(row.interval, ratio)
+    yield number(row.base, _median(each.base))
+    yield number(row.other, _median(each.other))
 
 
-def _cells(row: Row) -> Iterator[str]:
-    name, verdict, *rest = _verdict_first(row.cells)
-    yield element("td", name)
-    yield element("td", verdict, f"verdict {_CLASSES[row.improves]}".strip())
-    yield from (element("td", cell) for cell in rest)
+def _median(sample: Sample | None) -> float | None:
+    return None if sample is None else sample.median
 
 
-def _limits(checked: Sequence[Checked]) -> Iterator[str]:
+def _limits(checked: Sequence[Checked]) -> Iterator[Html]:
     if checked:
-        yield element("h2", "Limits")
-    for each in checked:
-        text = f"{each.limit} {each.place}, {each.other}: {each.outcome}: {each.reason}"
-        yield element("p", text, "" if each.outcome == "held" else "refused")
+        yield tag("h2", "Limits")
+        yield tag("ul", *map(_limit, checked), class_="badges limits")
 
 
-def _everything(comparison: Comparison) -> Iterator[str]:
+def _limit(each: Checked) -> Html:
+    where = f"{each.place}, {each.other}: {each.reason}"
+    outcome = f"{each.limit} {each.outcome}"
+    return tag("li", mark(_MARKS[each.outcome]), tag("strong", outcome), tag("span", where))
+
+
+def _everything(comparison: Comparison) -> Iterator[Html]:
     for pair in comparison.pairs:
         if all(pair.trials):
             title = f"All metrics of {comparison.other}, {place(pair)}"
-            yield f"<details>{element('summary', title)}{_table(rows(pair.metrics))}</details>"
+            yield tag("details", tag("summary", title), _table(pair.metrics, title))
 
 
 def _curves(
-    folders: Sequence[RunFolder],
-    comparisons: Sequence[Comparison],
-    charts: dict[str, alt.TopLevelMixin],
-) -> Iterator[str]:
+    folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Html]
+) -> Iterator[Html]:
     """Draw the percentiles of every question that can be compared, all runs over each other."""
-    found = {
-        name: samples
-        for name, samples in percentile_samples(folders, comparisons).items()
-        if len(samples) > 1
-    }
+    samples = percentile_samples(folders, comparisons)
+    found = {name: of_runs for name, of_runs in samples.items() if len(of_runs) > 1}
     if found:
-        yield element("h2", "Percentiles of the latency")
-        text = "Thin: each trial. Bold: all trials of a run. The curve ends where the sample does."
-        yield element("p", text, "dim")
-    for number, (name, samples) in enumerate(found.items()):
-        charts[f"curves{number}"] = curves(samples)
-        yield element("h3", name)
-        yield figure(f"curves{number}", "Latency over the percentile.")
+        yield tag("h2", "Percentiles of the latency")
+        yield tag("p", _CURVES, class_="aside")
+    for position, (question, of_runs) in enumerate(found.items()):
+        shown, drawn = chart_figure(f"curves{position}", curves(of_runs), question, "")
+        charts.append(drawn)
+        yield shown
 
 
 def percentile_samples(

@@ -81,7 +81,7 @@ def sentence(comparison: Comparison) -> str:
     if not comparison.pairs:
         return "nothing to compare: there is no finished trial"
     words = [each.word for pair in comparison.pairs for each in headline_metrics(pair)]
-    if not words:
+    if set(words) <= {"not comparable"}:
         return "not comparable"
     told = ", ".join(f"{word} in {words.count(word)}" for word in dict.fromkeys(words))
     return f"{told} of {len(words)} metrics"

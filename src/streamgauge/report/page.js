@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const page = read("page");
+  const page = document.getElementById("page") ? read("page") : {}; // a page of its own charts has none
   const make = (name, attributes, ...content) => {
     const svg = ["svg", "line", "rect", "circle"].includes(name);
     const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -336,6 +336,11 @@
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   };
+
+  // Paper cannot be unfolded.
+  const folded = () => document.querySelectorAll("details.on-paper:not([open])");
+  addEventListener("beforeprint", () => folded().forEach((each) => { each.open = true; each.dataset.folded = ""; }));
+  addEventListener("afterprint", () => document.querySelectorAll("details[data-folded]").forEach((each) => { each.open = false; delete each.dataset.folded; }));
 
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button)));

@@ -34,10 +34,10 @@ def make_page(title: str, body: Sequence[str], data: Sequence[Html], library: st
         title: What the browser shows.
         body: The content of `main`.
         data: What the page's script reads.
-        library: What `chart_library` returned.
+        library: What `chart_library` returned; nothing for a page without charts.
     """
     style = _file("page.css")
-    scripts = [library, _file("page.js")]
+    scripts = [*filter(None, [library]), _file("page.js")]
     head = join(
         [
             tag("meta", charset="utf-8"),

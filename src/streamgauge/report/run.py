@@ -13,6 +13,8 @@ MOST_CHARTED = 30
 """Trials of a page that get charts; more would make it slow to open."""
 MOST_SINGLES = 2000
 _SINGLES_OF_PAGE = 30_000
+MOST_MARKS = 5000
+_MARKS_OF_PAGE = 50_000
 
 
 @dataclass(frozen=True)
@@ -43,5 +45,6 @@ def _view(folder: RunFolder, name: str, most_charted: int) -> RunView:
     record, results = folder.record(), folder.trials()
     charted = results[:most_charted]
     singles = min(MOST_SINGLES, _SINGLES_OF_PAGE // max(1, len(charted)))
-    views = [view_trial(folder, result, singles) for result in charted]
+    marks = min(MOST_MARKS, _MARKS_OF_PAGE // max(1, len(charted)))
+    views = [view_trial(folder, result, singles, marks) for result in charted]
     return RunView(name, folder, record, results, views)

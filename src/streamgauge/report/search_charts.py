@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.report.charts import Unit
+from streamgauge.report.keys import SIGNS
 from streamgauge.report.searches import Bracket, Kind
 from streamgauge.report.ticks import ticks
 from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
@@ -28,14 +29,11 @@ class Look:
 
 
 LOOKS: Mapping[Kind, Look] = {
-    "pass": Look(HELD, "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"),
-    "fail": Look(
-        OVER,
-        "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
-    ),
-    "invalid": Look(QUIET, "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"),
-    "inconclusive": Look(PALETTE[4], "M0,-1.1L1.15,.9L-1.15,.9Z"),
-    "probe": Look(PALETTE[0], "M-.9,-.9L.9,-.9L.9,.9L-.9,.9Z"),
+    "pass": Look(HELD, SIGNS["circle"]),
+    "fail": Look(OVER, SIGNS["cross"]),
+    "invalid": Look(QUIET, SIGNS["diamond"]),
+    "inconclusive": Look(PALETTE[4], SIGNS["up"]),
+    "probe": Look(PALETTE[0], SIGNS["square"]),
 }
 
 

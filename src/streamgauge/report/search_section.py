@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streamgauge.report.figures import frame
+from streamgauge.report.keys import line_key, sign, sign_key
 from streamgauge.report.markup import Html, data, join, number, table, tag
 from streamgauge.report.run import RunView
 from streamgauge.report.search_charts import (
@@ -17,7 +18,7 @@ from streamgauge.report.search_charts import (
     ladder_spec,
     latency_spec,
 )
-from streamgauge.report.searches import Kind, Rung, Search, brackets, rungs, searches
+from streamgauge.report.searches import Rung, Search, brackets, rungs, searches
 from streamgauge.report.sections import latency_cell, link_to_charts
 from streamgauge.report.vega import QUIET
 from streamgauge.spec.trial import TrialResult
@@ -142,39 +143,26 @@ def _figures(view: SearchView) -> Iterator[Html]:
 
 def _kinds(points: Sequence[Point]) -> Iterator[Html]:
     there = {point.kind for point in points}
-    yield from (tag("li", _sign(kind), kind) for kind in LOOKS if kind in there)
+    for kind, look in LOOKS.items():
+        if kind in there:
+            yield sign_key(look.colour, look.path, kind)
 
 
 def _lines(view: SearchView) -> Iterator[Html]:
     low, high = view.search["interval"]
     if low is not None:
-        yield _line(HELD, f"highest that held: {format_rate(low)}")
+        yield line_key(HELD, f"highest that held: {format_rate(low)}")
     if high is not None:
         what = "limit of the driver" if view.search["limit"] == "driver" else "lowest that did not"
-        yield _line(OVER, f"{what}: {format_rate(high)}")
+        yield line_key(OVER, f"{what}: {format_rate(high)}")
     if view.ceiling is not None:
-        dash = " ".join(map(str, CEILING_DASH))
-        yield _line(QUIET, f"harness ceiling (noop): {format_rate(view.ceiling)}", dash)
+        text = f"harness ceiling (noop): {format_rate(view.ceiling)}"
+        yield line_key(QUIET, text, CEILING_DASH)
 
 
 def _found_line(view: SearchView) -> Iterator[Html]:
     if (rate := view.search["rate"]) is not None:
-        yield _line(HELD, f"found: {format_rate(rate)}")
-
-
-def _sign(kind: Kind) -> Html:
-    look = LOOKS[kind]
-    shape = tag("path", d=look.path, fill=look.colour)
-    return tag(
-        "svg", shape, class_="sign-of-trial", viewBox="-1.2 -1.2 2.4 2.4", aria_hidden="true"
-    )
-
-
-def _line(colour: str, says: str, dash: str | None = None) -> Html:
-    line = tag(
-        "line", x2="22", y1="5", y2="5", stroke=colour, stroke_width="2.5", stroke_dasharray=dash
-    )
-    return tag("li", tag("svg", line, width="22", height="10", aria_hidden="true"), says)
+        yield line_key(HELD, f"found: {format_rate(rate)}")
 
 
 def _table(view: SearchView) -> Html:
@@ -192,7 +180,8 @@ def _row(view: SearchView, rung: Rung) -> Iterator[str]:
     yield number(format_rate(rung.rate), rung.rate)
     what = rung.role if schedule is None else f"{rung.role}, {schedule}"
     yield link_to_charts(view.run, rung.trial, what)
-    yield tag("td", _sign(rung.kind), " ", "–" if rung.kind == "probe" else rung.kind)
+    look = LOOKS[rung.kind]
+    yield tag("td", sign(look.colour, look.path), " ", "–" if rung.kind == "probe" else rung.kind)
     for statistic in ("p50", "p95", "p99"):
         yield latency_cell(None if rung.kind == "probe" else _latency_s(result, statistic))
     yield rung.reason

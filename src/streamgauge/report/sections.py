@@ -17,6 +17,7 @@ from streamgauge.report.page import mark, warning
 from streamgauge.report.run import MOST_CHARTED, RunView
 from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import label
+from streamgauge.results.folder import RunRecord
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
 
@@ -31,19 +32,23 @@ def verdict(run: RunView) -> Html:
     """Say what came out, with everything that must be known before a chart is looked at."""
     record, results = run.record, run.results
     spec = record.spec
-    facts = [record.id, record.started.replace("T", " ").replace("+00:00", " UTC"), record.status]
-    facts += [f"{key}={value}" for key, value in spec.tags.items()]
     unreadable = [text for view in run.views for text in view.unreadable]
     told = conclusion.warnings(run.folder, record, results, unreadable)
     return tag(
         "header",
         tag("h1", f"{spec.workload} on {spec.engine}"),
-        tag("p", " · ".join(facts), class_="aside"),
+        tag("p", " · ".join([record.id, *_facts_of(record)]), class_="aside"),
         tag("p", conclusion.sentence(record, results), class_="verdict"),
         tag("ul", *map(_badge, conclusion.badges(record, results)), class_="badges"),
         tag("ul", *map(warning, told), class_="warnings") if told else Html(),
         _trials(run),
     )
+
+
+def about(record: RunRecord) -> Html:
+    """Say in a line which run it is, where its name stands above."""
+    what = f"{record.spec.workload} on {record.spec.engine}"
+    return tag("p", " · ".join([what, *_facts_of(record)]), class_="aside")
 
 
 def set_up(run: RunView) -> Html:
@@ -109,6 +114,7 @@ def definitions(run: RunView) -> Html:
             "details",
             tag("summary", f"{len(rows)} metrics, with their range over all trials"),
             table(["metric", "in this run", "better", "meaning"], rows, caption="All metrics"),
+            class_="on-paper",
         ),
     )
 
@@ -160,6 +166,12 @@ def _trial(run: RunView, result: TrialResult) -> Iterator[str]:
     yield number(format_count(result.counts.outputs), result.counts.outputs)
     cpu = found.get("cpu.engine")
     yield number("–" if cpu is None else f"{cpu:.2f}", cpu)
+
+
+def _facts_of(record: RunRecord) -> Iterator[str]:
+    yield record.started.replace("T", " ").replace("+00:00", " UTC")
+    yield record.status
+    yield from (f"{key}={value}" for key, value in record.spec.tags.items())
 
 
 def _command(run: RunView) -> Html:

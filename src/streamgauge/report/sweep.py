@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 
+from streamgauge.files import write_for_user
 from streamgauge.metrics import Metric, metric
 from streamgauge.report.compare_rows import value_text
-from streamgauge.report.standalone import PALETTE, configured, element, figure, write_page
+from streamgauge.report.keys import SIGNS
+from streamgauge.report.looks import chart_figure, configured
+from streamgauge.report.markup import Html, number, table, tag
+from streamgauge.report.page import chart_library, make_page
+from streamgauge.report.ticks import ticks
+from streamgauge.report.vega import LABELS, PALETTE
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.history import Point, sweep
 from streamgauge.units import format_rate
 
+_NOTE = "The median of the trials that count, and the range from the smallest to the largest."
+_FEW = 12
+"""Values of a factor that all find room on its axis."""
+_WIDE = 20
+"""From this ratio of the largest to the smallest on, values are told on a logarithmic axis."""
 _SCALED = {"s": (1000.0, "ms"), "B": (1 / (1 << 20), "MiB"), "B/s": (1 / (1 << 20), "MiB/s")}
 
 
@@ -29,17 +40,15 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
     """
     points = sweep(folders, name, factor)
     machines = list(dict.fromkeys(point.machine for point in points))
-    charts = {
-        f"machine{number}": sweep_chart(_of(points, machine), name, factor)
-        for number, machine in enumerate(machines)
-    }
     title = f"{name} over {factor}"
-    body = [element("h1", title), element("p", metric(name).meaning, "dim")]
-    for number, machine in enumerate(machines):
-        body.append(element("h2", machine))
-        body.append(figure(f"machine{number}", f"{title}: median of the trials and their range."))
-        body.append(_table(_of(points, machine), name, factor))
-    write_page(path, title, body, charts)
+    charts: list[Html] = []
+    body = [tag("h1", title), tag("p", metric(name).meaning, class_="aside")]
+    for position, machine in enumerate(machines):
+        chart = sweep_chart(_of(points, machine), name, factor)
+        shown, drawn = chart_figure(f"machine{position}", chart, title, _NOTE)
+        charts.append(drawn)
+        body += [tag("h2", machine), shown, _table(_of(points, machine), name, factor)]
+    write_for_user(path, make_page(title, body, charts, chart_library()))
 
 
 def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevelMixin:
@@ -57,30 +66,45 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
         color=alt.Color("series:N", scale=alt.Scale(domain=series, range=_colours(len(series)))),
         tooltip=["series:N", "at:N", "median:N", "range:N", "trials:Q"],
     )
-    axis = alt.Axis(title=f"{name} in {unit}" if unit != "1" else name)
-    draw = _bars if _is_named(factor, points) else _lines
-    layers = draw(base, axis, series)
+    ends = [end * scale for point in points for end in (point.low, point.high)]
+    value = alt.Y("value:Q", **_values(ends, unit, may_be_log=not _is_named(factor, points)))
+    layers = (_bars if _is_named(factor, points) else _lines)(base, value, series)
     return configured(alt.layer(*layers).properties(width="container", height=320), series)
 
 
-def _lines(base: alt.Chart, axis: alt.Axis, series: Sequence[str]) -> list[alt.Chart]:
-    value = alt.Y("value:Q", axis=axis, scale=alt.Scale(zero=True))
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=series))
+def _values(ends: Sequence[float], unit: str, *, may_be_log: bool) -> dict[str, Any]:
+    """Place values from zero, or on a logarithmic axis where few large ones would hide the rest."""
+    words = LABELS["ms"] if unit == "ms" else LABELS["1/s"] if unit == "1/s" else _label(unit)
+    axis: dict[str, Any] = {"title": None, "labelExpr": words, "tickCount": 6}
+    scale: dict[str, Any] = {"zero": True}
+    if may_be_log and min(ends) > 0 and max(ends) / min(ends) >= _WIDE:
+        axis["values"] = ticks(min(ends), max(ends))
+        scale = {"type": "log", "nice": False, "padding": 12}
+    return {"axis": alt.Axis(**axis), "scale": alt.Scale(**scale)}
+
+
+def _label(unit: str) -> str:
+    return "format(datum.value, '~s')" + (f" + ' {unit}'" if unit != "1" else "")
+
+
+def _lines(base: alt.Chart, value: alt.Y, series: Sequence[str]) -> list[alt.Chart]:
+    signs = [*SIGNS.values()]
+    shapes = [signs[place % len(signs)] for place in range(len(series))]
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=series, range=shapes))
     return [
         base.mark_line(strokeWidth=2).encode(y=value),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q"),
-        base.mark_point(size=60, filled=True, opacity=1).encode(y=value, shape=shape),
+        base.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q"),
+        base.mark_point(size=90, filled=True, opacity=1).encode(y=value, shape=shape),
     ]
 
 
-def _bars(base: alt.Chart, axis: alt.Axis, series: Sequence[str]) -> list[alt.Chart]:
+def _bars(base: alt.Chart, value: alt.Y, series: Sequence[str]) -> list[alt.Chart]:
     beside = base.encode(
         xOffset=alt.XOffset("series:N", scale=alt.Scale(type="band", domain=series))
     )
-    value = alt.Y("value:Q", axis=axis, scale=alt.Scale(zero=True))
     return [
         beside.mark_bar(opacity=0.5).encode(y=value),
-        beside.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q"),
+        beside.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q"),
     ]
 
 
@@ -105,7 +129,10 @@ def _axis(factor: str, points: Sequence[Point]) -> alt.X:
     scale = (
         alt.Scale(type="log", nice=False, padding=20) if wide else alt.Scale(zero=False, padding=20)
     )
-    return alt.X("factor:Q", title=factor, scale=scale, axis=alt.Axis(values=values, format="~s"))
+    label = LABELS["1/s" if factor == "rate" else "records"]
+    written = values if len(values) <= _FEW else alt.Undefined
+    axis = alt.Axis(labelExpr=label, labelOverlap="greedy", values=written)
+    return alt.X("factor:Q", title=factor, scale=scale, axis=axis)
 
 
 def _row(point: Point, declared: Metric, scale: float) -> dict[str, Any]:
@@ -131,20 +158,18 @@ def _colours(count: int) -> list[str]:
     return [PALETTE[number % len(PALETTE)] for number in range(count)]
 
 
-def _table(points: Sequence[Point], name: str, factor: str) -> str:
+def _table(points: Sequence[Point], name: str, factor: str) -> Html:
     header = ("what", factor, "median", "smallest", "largest", "trials")
-    lines = "".join(
-        f"<tr>{''.join(element('td', cell) for cell in _cells(point, name, factor))}</tr>"
-        for point in points
-    )
-    head = "".join(element("th", cell) for cell in header)
-    return (
-        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
+    return table(header, [[*_cells(point, name, factor)] for point in points], caption="All points")
 
 
-def _cells(point: Point, name: str, factor: str) -> tuple[str, ...]:
-    at = format_rate(float(point.factor)) if factor == "rate" else _factor(point.factor)
-    values = (value_text(name, each) for each in (point.median, point.low, point.high))
-    return (point.series, at, *values, str(point.trials))
+def _cells(point: Point, name: str, factor: str) -> Iterator[str]:
+    yield point.series
+    if isinstance(point.factor, str):
+        yield point.factor
+    else:
+        at = format_rate(point.factor) if factor == "rate" else _factor(point.factor)
+        yield number(at, point.factor)
+    for value in (point.median, point.low, point.high):
+        yield number(value_text(name, value), value)
+    yield number(str(point.trials), point.trials)

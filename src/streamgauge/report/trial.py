@@ -59,12 +59,21 @@ class TrialView:
         }
 
 
-def view_trial(folder: RunFolder, result: TrialResult, most_singles: int) -> TrialView:
-    """Read the files of a trial; what is missing or cut off is told, the rest is shown."""
+def view_trial(
+    folder: RunFolder, result: TrialResult, most_singles: int, most_marks: int = 0
+) -> TrialView:
+    """Read the files of a trial; what is missing or cut off is told, the rest is shown.
+
+    Args:
+        folder: The run.
+        result: The trial.
+        most_singles: How many single latencies there is room for.
+        most_marks: The same of the beginnings of batches: all of them, or none.
+    """
     view = TrialView(result)
     frame = frame_of(result)
     if frame is not None:
-        _Reader(view, frame, folder.trial_folder(result.spec.number)).read(most_singles)
+        _Reader(view, frame, folder.trial_folder(result.spec.number)).read(most_singles, most_marks)
         acts = _acts(folder.live, result, frame)
         if acts:
             view.charts["acts"] = {"t": [at_s for at_s, _ in acts]}
@@ -77,7 +86,7 @@ class _Reader:
     def __init__(self, view: TrialView, frame: Frame, folder: Path) -> None:
         self.view, self.frame, self.folder = view, frame, folder
 
-    def read(self, most_singles: int) -> None:
+    def read(self, most_singles: int, most_marks: int) -> None:
         window_ms = self.view.result.window_ms
         latencies = self._open(
             "latency.parquet", lambda file: Latencies(file, self.frame, window_ms)
@@ -90,7 +99,7 @@ class _Reader:
             self._read_latencies(latencies, most_singles)
             if "lag" not in self.view.charts:
                 self._put_lag("behind", behind_series(latencies.table, self.frame))
-        self._read_batches()
+        self._read_batches(most_marks)
 
     def _open(self, name: str, read: Callable[[Path], T]) -> T | None:
         """Read a file; one that is missing gives nothing, one that is cut off is told of."""
@@ -156,7 +165,7 @@ class _Reader:
             self.view.charts["fit"] = {"t": [0, self.frame.measured_s], "v": ends}
         self.view.said[name] = " ".join([_slope(lag), *_waited(name, self.view.result)])
 
-    def _read_batches(self) -> None:
+    def _read_batches(self, most_marks: int) -> None:
         file = self.folder / "progress.jsonl"
         if file.exists() and (collections := batches.collections(file, self.frame)):
             self.view.charts["gc"] = collections
@@ -165,7 +174,7 @@ class _Reader:
             return
         self.view.charts["batches"] = batches.phases(found, self.frame)
         self.view.said["batches"] = f"{batches.describe(found)}."
-        if len(found) <= batches.MOST_MARKS:
+        if len(found) <= most_marks:
             self.view.charts["boundaries"] = {"t": [batch.at_s for batch in found]}
         else:
             self.view.said["latency"] = f"Batches are not marked: there were {len(found):,}."

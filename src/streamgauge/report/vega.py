@@ -50,7 +50,7 @@ LABELS: Mapping[Unit, str] = {
 }
 _AXIS_WIDTH = 62
 """The same for all charts, so that one time is in one place in all of them."""
-_PERCENT = (
+PERCENT = (
     "datum.value == 0 ? '0' : datum.value < 1 ? '50 %'"
     " : format(100 - 100 * pow(10, -datum.value), '~r') + ' %'"
 )
@@ -68,7 +68,7 @@ def distribution_spec() -> Spec:
     """Return the chart of percentiles over an axis that gives each further nine the same room."""
     axis: Spec = {
         "values": [0, 0.30103, 1, 2, 3, 4, 5, 6, 7],
-        "labelExpr": _PERCENT,
+        "labelExpr": PERCENT,
         "title": None,
         "labelFlush": True,
     }
