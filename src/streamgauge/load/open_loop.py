@@ -118,7 +118,7 @@ class OpenLoop:
         next_poll_ms = start_ms
         while self._sent < self._records and (now_ms := self._clock_ns() // _NS) <= end_ms:
             self._due = min(self._schedule.due(now_ms - start_ms), self._records)
-            self._send_due(start_ms, end_ms)
+            self._send_due(start_ms, end_ms, now_ms + _POLL_MS)
             if now_ms >= next_poll_ms:
                 self._producer.poll(0)
                 next_poll_ms = now_ms + _POLL_MS
@@ -130,9 +130,13 @@ class OpenLoop:
             self._sleep_until_due(start_ms)
         self._row(self._clock_ns() // _NS)
 
-    def _send_due(self, start_ms: int, end_ms: int) -> None:
-        """Send what is due, all records of a millisecond at once."""
-        while self._sent < self._due:
+    def _send_due(self, start_ms: int, end_ms: int, until_ms: int) -> None:
+        """Send what is due, all records of a millisecond at once.
+
+        A sender that cannot keep its schedule leaves the rest to the next tick at `until_ms`, so
+        that delivery reports and rows come as often as ever.
+        """
+        while self._sent < self._due and self._clock_ns() < until_ms * _NS:
             intended_ms = self._schedule.intended_ms(self._sent)
             count = min(self._schedule.due(intended_ms), self._records) - self._sent
             form = b"%%d;%d;%%b" % (start_ms + intended_ms)

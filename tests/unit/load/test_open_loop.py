@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from streamgauge.load import shapes
@@ -27,8 +29,9 @@ class Clock:
 class Broker:
     """Keeps what it is given; takes nothing while `full` says so."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, record_ns: int = 0) -> None:
         self.clock = clock
+        self.record_ns = record_ns
         self.taken: list[tuple[str, bytes, int, int]] = []
         self.full_until_ns = 0
 
@@ -36,6 +39,7 @@ class Broker:
         if self.clock.now_ns < self.full_until_ns:
             raise BufferError
         self.taken.append((topic, value, partition, self.clock.now_ns))
+        self.clock.now_ns += self.record_ns
 
     def poll(self, timeout: float) -> int:
         self.clock.sleep(timeout)
@@ -131,6 +135,15 @@ def test_rows_come_ten_times_and_reports_once_a_second() -> None:
     loop.run(START_MS, reports.append)
     assert len(loop.rows) == pytest.approx(30, abs=1)
     assert [tick.sent for tick in reports] == pytest.approx([100, 200], abs=2)
+
+
+def test_rows_come_as_often_when_the_sender_cannot_keep_its_schedule() -> None:
+    broker = Broker(Clock(), record_ns=20_000)
+    loop = make_loop(broker, rate=100_000.0, records=80_000)
+    loop.run(START_MS, ignore)
+    at_ms = [row.at_ms for row in loop.rows]
+    assert loop.sent == 80_000
+    assert max(later - earlier for earlier, later in pairwise(at_ms)) < 120
 
 
 def test_a_start_in_the_future_is_waited_for() -> None:
