@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from streamgauge import machine, runner
+from streamgauge.live.state import PHASES
 from streamgauge.measure.verdicts import exit_code
 from streamgauge.results.folder import RunFolder
 from streamgauge.services import embedded
@@ -46,8 +47,6 @@ def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
     return RunSpec(**{**fields, **changes})
 
 
-RESUMED = ("prepare", "measure", "validate")
-"""Phases after whose interruption the run is gone on with; the others leave no more behind."""
 ROLES = {
     "broker": "kafka.Kafka",
     "database": "bin/postgres",
@@ -144,9 +143,10 @@ def environment(services: dict[str, RunningService[Any]], tmp_path: Path) -> dic
     }
 
 
-def events(runs: Path, command: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any]]:
-    """Follow what the only run in a folder tells, from its beginning."""
-    seen = 0
+def events(
+    runs: Path, command: "subprocess.Popen[bytes]", seen: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Follow what the only run in a folder tells, after so many lines."""
     while command.poll() is None:
         files = list(runs.glob("*/live.jsonl"))
         lines = files[0].read_text().splitlines() if files else []
@@ -156,49 +156,50 @@ def events(runs: Path, command: "subprocess.Popen[bytes]") -> Iterator[dict[str,
         time.sleep(0.02)  # leave the processor to the run that is waited for
 
 
-@pytest.mark.parametrize(
-    ("phase", "trials"),
-    [
-        ("prepare", 1),
-        ("start", 1),
-        ("consume", 1),
-        ("warm-up", 1),
-        ("measure", 2),
-        ("run on", 1),
-        ("drain", 1),
-        ("stop", 1),
-        ("validate", 1),
-    ],
-)
-def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
-    environment: dict[str, str], tmp_path: Path, phase: str, trials: int
-) -> None:
-    """The last trial is interrupted; those before it are kept, and not run again."""
-    runs = tmp_path / "runs"
-    arguments = ["run", "espbench/q3", "-e", "reference", "--repeats", str(trials), *SHORT]
+def interrupt(
+    arguments: list[str], environment: dict[str, str], runs: Path, trial: int, phase: str
+) -> list[int]:
+    """Press Ctrl-C when a trial enters a phase; return the trials that began until then."""
+    before = [line for file in runs.glob("*/live.jsonl") for line in file.read_text().splitlines()]
     command = subprocess.Popen([*COMMAND, *arguments], env=environment, stderr=subprocess.PIPE)
-    reached = (e for e in events(runs, command) if e["trial"] == trials and e.get("phase") == phase)
-    next(reached)
-    command.send_signal(signal.SIGINT)
+    began = []
+    for event in events(runs, command, len(before)):
+        if event.get("phase") == "prepare":
+            began.append(event["trial"])
+        if (event["trial"], event.get("phase")) == (trial, phase):
+            command.send_signal(signal.SIGINT)
+            break
     _, stderr = command.communicate()
-    assert command.returncode == 130, stderr.decode()
+    assert command.returncode == 130, (phase, stderr.decode())
+    assert not ours("streamgauge.load"), phase
+    assert not ours("streamgauge.engines"), phase
+    return began
+
+
+@pytest.mark.timeout(900)  # eleven trials, where the others have one or two
+def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The second trial is interrupted in each phase in turn, and gone on with each time."""
+    runs = tmp_path / "runs"
+    first, *others = PHASES
+    begin = ["run", "espbench/q3", "-e", "reference", "--repeats", "2", *SHORT]
+    assert interrupt(begin, environment, runs, 2, first) == [1, 2]
     (path,) = runs.iterdir()
     folder = RunFolder(path)
     assert folder.record().status == "interrupted"
-    before = folder.trials()
-    assert len(before) == trials - 1
-    assert not ours("streamgauge.load")
-    assert not ours("streamgauge.engines")
-    if phase not in RESUMED:
-        return
-    resumed = subprocess.run(
-        [*COMMAND, "run", "--resume", "@0", "--json"], env=environment, capture_output=True
-    )
-    assert resumed.returncode == 0, resumed.stderr.decode()
-    told = json.loads(resumed.stdout)
+    (kept,) = folder.trials()
+    resume = ["run", "--resume", "@0"]
+    for phase in others:
+        assert interrupt(resume, environment, runs, 2, phase) == [2], phase
+        assert folder.record().status == "interrupted", phase
+        assert folder.trials() == [kept], phase
+    done = subprocess.run([*COMMAND, *resume, "--json"], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    told = json.loads(done.stdout)
     assert told["status"] == "done"
-    assert [trial["correct"] for trial in told["trials"]] == [True] * trials
-    assert folder.trials()[: trials - 1] == before
+    assert [trial["correct"] for trial in told["trials"]] == [True, True]
+    assert folder.trials()[0] == kept
 
 
 def test_ctrl_c_stops_the_embedded_services_too(
