@@ -15,7 +15,7 @@ import pytest
 
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.load import arrivals
-from streamgauge.load.senders import Senders
+from streamgauge.load.senders import Senders, share_cpus
 from streamgauge.services.service import RunningService
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
@@ -169,6 +169,19 @@ def test_a_killed_sender_is_noticed(transport: KafkaTransport, tmp_path: Path) -
         assert "SIGTERM" in (sender.failure() or "")
         with pytest.raises(TrialInvalid, match="the sender died"):
             sender.markers()
+
+
+def test_senders_keep_to_the_cpus_that_they_are_given(
+    transport: KafkaTransport, tmp_path: Path
+) -> None:
+    endpoints = make_endpoints(transport.endpoint, partitions=2)
+    transport.create(endpoints)
+    spec = make_spec(query="q3", load=LoadSpec(senders=2))
+    cpus = sorted(os.sched_getaffinity(0))
+    with Senders.start(spec, endpoints, tmp_path, affinity=cpus) as sender:
+        sender.ready(60)
+        found = [sorted(os.sched_getaffinity(pid)) for pid in sender.pids]
+    assert found == [list(share) for share in share_cpus(cpus, 2)]
 
 
 def test_settings_that_contradict_are_refused_before_anything_starts(

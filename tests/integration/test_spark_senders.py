@@ -78,7 +78,7 @@ def listens(port: int) -> bool:
     return True
 
 
-def make_spec(master: str, senders: int) -> TrialSpec:
+def make_spec(master: str, senders: int | None) -> TrialSpec:
     return TrialSpec(
         number=1,
         workload="espbench",
@@ -94,10 +94,11 @@ def make_spec(master: str, senders: int) -> TrialSpec:
     )
 
 
+@pytest.mark.parametrize("senders", [2, None], ids=["asked for", "on every core"])
 def test_two_workers_send_what_one_sender_would_have_sent(
-    kafka: RunningService[KafkaEndpoint], master: str, tmp_path: Path
+    kafka: RunningService[KafkaEndpoint], master: str, tmp_path: Path, senders: int | None
 ) -> None:
-    spec = make_spec(master, senders=2)
+    spec = make_spec(master, senders)
     endpoints = make_endpoints(kafka.endpoint, partitions=2)
     with KafkaTransport(kafka.endpoint) as transport:
         transport.create(endpoints)

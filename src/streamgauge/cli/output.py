@@ -19,7 +19,7 @@ Json = Annotated[
     bool, typer.Option("--json", envvar="STREAMGAUGE_JSON", help="Print one JSON object instead.")
 ]
 
-_TABLE_WIDTH = 120
+_TABLE_WIDTH = 200
 
 State = Literal["ok", "warn", "missing"]
 _STYLES: Mapping[State, str] = {"ok": "green", "warn": "yellow", "missing": "red"}

@@ -16,6 +16,7 @@ from streamgauge.report.markup import Html, join, number, table, tag
 from streamgauge.report.page import mark, warning
 from streamgauge.report.run import MOST_CHARTED, RunView
 from streamgauge.report.searches import latency_trials, searches
+from streamgauge.report.study_tables import StudyTable, study_table
 from streamgauge.report.trial import label
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.trial import TrialResult
@@ -140,6 +141,8 @@ def _badge(badge: conclusion.Badge) -> Html:
 
 def _trials(run: RunView) -> Html:
     """Make the table of the trials; of a search, which shows them all, those told by latency."""
+    if study := study_table(run.record.spec.experiment, run.results):
+        return _study(study)
     shown, caption = run.results, "Trials; latency in the measured span"
     if found := searches(run.record.answer):
         told = {trial for search in found for trial in latency_trials(search)}
@@ -149,6 +152,12 @@ def _trials(run: RunView) -> Html:
     header += ["p50", "p90", "p99", "max", "outputs", "engine CPU"]
     rows = [[*_trial(run, result)] for result in shown]
     return table(header, rows, caption=caption, class_="trials") if rows else Html()
+
+
+def _study(study: StudyTable) -> Html:
+    rows = [[number(cell.text, cell.value) for cell in row] for row in study.rows]
+    caption = f"Trials; {study.same}" if study.same else "Trials"
+    return table(study.header, rows, caption=caption, class_="trials") if rows else Html()
 
 
 def _trial(run: RunView, result: TrialResult) -> Iterator[str]:

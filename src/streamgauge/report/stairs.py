@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from streamgauge.measure.ingestion import staircase
 from streamgauge.report import vega
 from streamgauge.report.markup import Html, join, tag
+from streamgauge.report.study_tables import APPEND_TIME
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
@@ -19,7 +20,6 @@ from streamgauge.units import format_rate, format_size
 if TYPE_CHECKING:
     from streamgauge.report.run import RunView
 
-EXPERIMENT = "append-time"
 SHOWN = (100, 500)
 """Consecutive records whose append times are drawn."""
 _SIZE: vega.Spec = {"width": 500, "height": 170}
@@ -31,7 +31,7 @@ _HOW_TO_READ = (
 
 def section(run: RunView) -> Html:
     """Draw the staircases of a study of append times; nothing for other runs."""
-    if run.record.spec.experiment != EXPERIMENT:
+    if run.record.spec.experiment != APPEND_TIME:
         return Html()
     figures = [drawn for view in run.views for drawn in _figures(run.folder, view.result)]
     if not figures:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from streamgauge.report import ladder, trial_table
 from streamgauge.report.searches import latency_trials, searches
-from streamgauge.report.studies import STUDIES
+from streamgauge.report.studies import render_study
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.results.summary import reasons
@@ -28,8 +28,7 @@ def render(folder: RunFolder) -> RenderableType:
         if shown := [result for result in results if result.spec.number in numbers]:
             parts += trial_table.render(shown)
     else:
-        study = STUDIES.get(record.spec.experiment)
-        parts += study(folder) if study else trial_table.render(results)
+        parts += render_study(folder) or trial_table.render(results)
         parts += _remarks(results, record.spec.objectives)
     parts += [Text(f"  note: {text}", style="yellow") for text in record.warnings]
     parts.append(Text(f"  {folder.path}", style="dim"))

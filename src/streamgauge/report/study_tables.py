@@ -1,0 +1,131 @@
+"""What a study of the broker tells of each trial: the table of the terminal and of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamgauge.spec.trial import TrialResult
+from streamgauge.units import format_count, format_duration, format_rate, format_size
+
+BROKER, APPEND_TIME = "broker", "append-time"
+"""Names of the experiments."""
+_MARKS = {True: "✓", False: "✗", None: "–"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what is read, and by what it is sorted."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """Trials by the ways to send that differ among them."""
+
+    same: str
+    """The ways to send in which all trials agree."""
+    header: list[str]
+    rows: list[list[Cell]]
+
+
+def study_table(experiment: str, results: Sequence[TrialResult]) -> StudyTable | None:
+    """Return the table of a study; None for any other experiment."""
+    if experiment not in _TOLD:
+        return None
+    ways = [_way(result) for result in results]
+    names = _differing(ways)
+    told = [each for each in _TOLD[experiment] if any(each.metric in r.metrics for r in results)]
+    return StudyTable(
+        same=", ".join(f"{name} {cell.text}" for name, cell in _agreed(ways)),
+        header=[*names, "took all", *(each.name for each in told)],
+        rows=[
+            [
+                *(way[name] for name in names),
+                Cell(_MARKS[result.kept_up.holds]),
+                *(each.cell(result) for each in told),
+            ]
+            for way, result in zip(ways, results, strict=True)
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A column: left out where no trial has the metric."""
+
+    name: str
+    metric: str
+    write: Callable[[float], str]
+
+    def cell(self, result: TrialResult) -> Cell:
+        value = result.metrics.get(self.metric)
+        return Cell("–") if value is None else Cell(self.write(value), value)
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:.1f}"
+
+
+def _cores(cores: float) -> str:
+    return f"{cores:.2f}"
+
+
+_TOLD = {
+    BROKER: (
+        _Told("reached", "rate.appended", format_rate),
+        _Told("worst second", "rate_per_second.min", format_rate),
+        _Told("best second", "rate_per_second.max", format_rate),
+        _Told("worst minute", "rate_per_minute.min", format_rate),
+        _Told("best minute", "rate_per_minute.max", format_rate),
+        _Told("MB/s", "bytes.appended", _megabytes),
+        _Told("MessagesIn", "broker.messages", format_rate),
+        _Told("BytesIn MB/s", "broker.bytes", _megabytes),
+        _Told("request p50", "request.p50", format_duration),
+        _Told("request max", "request.max", format_duration),
+        _Told("CPU broker", "cpu.broker", _cores),
+        _Told("CPU sender", "cpu.sender", _cores),
+    ),
+    APPEND_TIME: (
+        _Told("reached", "rate.appended", format_rate),
+        _Told("records per time", "append_run.mean", format_count),
+        _Told("records p99", "append_run.p99", format_count),
+        _Told("records max", "append_run.max", format_count),
+        _Told("step", "append_step.mean", format_duration),
+        _Told("step p99", "append_step.p99", format_duration),
+        _Told("step max", "append_step.max", format_duration),
+    ),
+}
+
+
+def _way(result: TrialResult) -> dict[str, Cell]:
+    """Return what tells the trials of a study apart."""
+    spec, load = result.spec, result.spec.load
+    senders = result.sender.get("senders") or load.senders
+    return {
+        "offered": Cell(format_rate(spec.rate), spec.rate),
+        "acks": Cell(load.acks),
+        "batch": Cell(format_size(load.batch), load.batch),
+        "linger": Cell(format_duration(load.linger_s), load.linger_s),
+        "compression": Cell(load.compression),
+        "senders": Cell(str(senders or "–")),
+        "partitions": Cell(str(spec.partitions), spec.partitions),
+        "source": Cell(load.source),
+        "repeat": Cell(str(spec.repeat), spec.repeat),
+    }
+
+
+def _differing(ways: Sequence[Mapping[str, Cell]]) -> list[str]:
+    """Name what needs a column: the rate always, all else where the trials differ."""
+    names = ways[0] if ways else ["offered"]
+    return [name for name in names if name == "offered" or len({way[name] for way in ways}) > 1]
+
+
+def _agreed(ways: Sequence[Mapping[str, Cell]]) -> list[tuple[str, Cell]]:
+    """Return what all trials have in common, and needs no column."""
+    differing = _differing(ways)
+    return [
+        (name, cell) for name, cell in (ways[0] if ways else {}).items() if name not in differing
+    ]
