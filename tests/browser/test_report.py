@@ -164,6 +164,35 @@ def test_batches_that_are_too_close_are_marked_when_zoomed_in(
     assert rules.count() > before + 50
 
 
+def test_a_line_ends_where_nothing_is_known(open_page: Open, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, outputs=2000)
+    file = folder.trial_folder(1) / "latency.parquet"
+    table = pq.read_table(file)
+    at_s = (table["intended"].to_numpy() - START_MS) / 1000
+    known = (at_s < 10) | ((at_s > 14) & (at_s < 15)) | (at_s > 20)
+    pq.write_table(table.filter(pa.array(known)), file)
+    page = open_page(write_report(folder))
+    drawn = chart(page, "latency").locator(".mark-line path").first.get_attribute("d")
+    assert drawn is not None
+    assert drawn.count("M") == 3
+
+
+def test_no_line_hides_another_that_is_the_same(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    lines = chart(page, "latency").locator(".mark-line path")
+    widths = lines.evaluate_all(
+        "all => all.map((each) => Number(each.getAttribute('stroke-width')))"
+    )
+    assert len(widths) == 4
+    assert widths == sorted(set(widths), reverse=True)
+    dashes = (
+        chart(page, "input")
+        .locator(".mark-line path")
+        .evaluate_all("all => all.map((each) => each.getAttribute('stroke-dasharray') ?? '')")
+    )
+    assert [bool(dash) for dash in dashes] == [False, True, True]
+
+
 def test_what_is_shaded_is_named(open_page: Open, report: Path) -> None:
     page = open_page(report)
     assert "not measured" in readout(page, "latency")
@@ -188,14 +217,17 @@ def test_of_trials_chosen_in_haste_the_last_is_shown(open_page: Open, report: Pa
 
 def test_a_trial_without_charts_says_so(open_page: Open, tmp_path: Path) -> None:
     folder = make_run(tmp_path, outputs=100, trials=2)
-    broken = folder.trials()[1].model_copy(update={"measured_ms": None})
+    broken = folder.trials()[0].model_copy(update={"measured_ms": None})
     folder.write_trial(broken)
     write_page([folder], tmp_path / "page.html")
     page = open_page(tmp_path / "page.html")
-    page.locator(".picker input[value='2']").check(force=True)
+    assert page.locator(".charts").get_attribute("data-drawn") == "2"
+    page.locator(".picker input[value='1']").check(force=True)
     page.locator(".none").wait_for()
-    page.wait_for_selector('.charts[data-drawn="2"]')
+    page.wait_for_selector('.charts[data-drawn="1"]')
     assert page.locator("figure[data-chart]:not([hidden])").count() == 0
+    headings = page.locator(".charts h2:visible").all_inner_texts()
+    assert headings == ["Latency distribution"]
 
 
 def test_dark_and_light_differ_and_paper_is_light(open_page: Open, report: Path) -> None:
@@ -232,7 +264,7 @@ def test_tables_are_sorted_by_value_with_the_keyboard(open_page: Open, report: P
     header.locator("button").focus()
     page.keyboard.press("Enter")
     assert header.get_attribute("aria-sort") == "ascending"
-    cells = "rows => rows.map((row) => Number(row.cells[9].dataset.value))"
+    cells = "rows => rows.map((row) => Number(row.cells[8].dataset.value))"
     values = table.locator("tbody tr").evaluate_all(cells)
     assert values == sorted(values)
     page.keyboard.press("Enter")

@@ -155,10 +155,11 @@ def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
 
 
 def _first_shown(run: RunView) -> TrialView:
-    """Choose the first trial; of a search, one at the rate that it found."""
+    """Choose the first trial that left something to draw; of a search, one at the rate found."""
     told = {trial for search in searches(run.record.answer) for trial in latency_trials(search)}
     found = (view for view in run.views if view.result.spec.number in told)
-    return next(found, run.views[0])
+    drawn = (view for view in run.views if view.charts)
+    return next(found, None) or next(drawn, run.views[0])
 
 
 def _section(title: str, section: Section) -> Html:

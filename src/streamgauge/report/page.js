@@ -81,13 +81,13 @@
       const whole = structuredClone(spec);
       whole.datasets = datasets;
       whole.layer = whole.layer.filter(({ data }) => data.values || datasets[data.name].length);
-      if (datasets.rows.every(({ v }) => v === 0)) {
+      if (datasets.rows.every(({ v }) => !v)) {
         // Otherwise nothing at all would be drawn half-way up.
         for (const { data, encoding } of whole.layer) if (data.name === "rows" && encoding.y.scale.zero) encoding.y.scale.domain = [0, 1];
       }
       for (const { data, mark, encoding } of whole.layer) {
         if (data.name !== "rows") continue;
-        if (encoding.y.scale.type === "log") encoding.y.axis.values = roundNumbers(datasets.rows.map(({ v }) => Math.max(v, page.floor)));
+        if (encoding.y.scale.type === "log") encoding.y.axis.values = roundNumbers(datasets.rows.filter(({ v }) => v !== null).map(({ v }) => Math.max(v, page.floor)));
         if (mark.type === "circle") mark.size = datasets.rows.length < 300 ? 36 : datasets.rows.length < 1000 ? 18 : 9;
       }
       for (const param of whole.params) param.value = this.signals()[param.name];
@@ -188,7 +188,7 @@
 
   // What the legend names beside the series, if the chart has it.
   const beside = (figure, spec, { charts, limit }) => {
-    const named = { outside: figure.classList.contains("wide") && "not measured", fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && (charts.boundaries.t.length > page.marks ? "start of a batch (zoom in)" : "start of a batch"), acts: charts.acts && "done on purpose" };
+    const named = { outside: figure.classList.contains("wide") && "not measured", fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && (charts.boundaries.t.length > page.marks ? "start of a batch (zoom in)" : "start of a batch"), acts: charts.acts && (charts.acts.says.length > 1 ? "done on purpose" : charts.acts.says[0]) };
     return spec.layer.filter(({ data }) => named[data.name])
       .map(({ data, mark }) => [named[data.name], { c: mark.color, d: mark.strokeDash ?? [], o: mark.opacity ?? 1 }, { boundaries: "ticks", outside: "areas" }[data.name] ?? "lines"]);
   };
@@ -204,6 +204,9 @@
     figure.querySelector(".legend").replaceChildren(...items);
     return readouts;
   };
+
+  // A line ends where nothing is known for longer than that.
+  const withGaps = (line, longest) => line.flatMap((row, k) => k && row.x - line[k - 1].x > longest ? [{ ...row, x: line[k - 1].x, v: null }, row] : [row]);
 
   const places = (columns) => (columns?.t ?? []).map((x) => ({ x }));
 
@@ -270,9 +273,11 @@
       const series = Object.keys(columns).filter((key) => key !== "t");
       const entries = series.map((key, place) => ({ name: key, times: columns.t, values: columns[key], looks: look(place, colours, dashed) }))
         .filter(({ values }) => values.some((value) => value !== null));
-      // The last is drawn first, so that the first, p50, lies on top.
-      const rows = entries.map(({ name: s, times, values, looks }, i) => times.map((x, k) => ({ x, v: values[k], s, i, ...looks })))
-        .reverse().flat().filter(({ v }) => v !== null);
+      // Each lies on those before it and is thinner or dashed, so that none hides another.
+      const width = (i) => (dashed || entries.length === 1 ? 1.6 : 2.6 - 0.5 * i);
+      const drawn = entries.map(({ name: s, times, values, looks }, i) => times.map((x, k) => ({ x, v: values[k], s, i, w: width(i), ...looks }))
+        .filter(({ v }) => v !== null));
+      const rows = shape === "lines" ? drawn.flatMap((line) => withGaps(line, 2.5 * trial.bin)) : drawn.flat();
       const { fit, boundaries, acts } = trial.charts;
       figure.querySelector(".said").textContent = trial.said[name] ?? "";
       const readouts = legend(figure, entries, shape, unit, beside(figure, spec, trial));

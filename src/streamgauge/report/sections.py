@@ -26,6 +26,7 @@ _EXAMPLES_PER_KIND = 5
 _MOST_EXAMPLES = 60
 _EXAMPLE_LENGTH = 400
 _CLOCK_S = 0.001
+_LONG = 1_000_000
 _COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected")
 
 
@@ -148,8 +149,9 @@ def _trials(run: RunView) -> Html:
         told = {trial for search in found for trial in latency_trials(search)}
         shown = [result for result in run.results if result.spec.number in told]
         caption = "The rate that was found, and what followed; latency in the measured span"
-    header = ["#", "query", "rate", "mode", "valid", "correct", "kept up"]
-    header += ["p50", "p90", "p99", "max", "outputs", "engine CPU"]
+    # The mode last: a phone shows the verdicts without scrolling.
+    header = ["#", "query", "rate", "valid", "correct", "kept up"]
+    header += ["p50", "p90", "p99", "max", "outputs", "engine CPU", "mode"]
     rows = [[*_trial(run, result)] for result in shown]
     return table(header, rows, caption=caption, class_="trials") if rows else Html()
 
@@ -166,15 +168,20 @@ def _trial(run: RunView, result: TrialResult) -> Iterator[str]:
     yield number(str(spec.number), spec.number)
     yield link_to_charts(run, spec.number, query)
     yield number(format_rate(spec.rate), spec.rate)
-    yield spec.mode or "–"
     for judged in (result.valid, result.correct, result.kept_up):
         order = {True: "2", None: "1", False: "0"}[judged.holds]
         yield tag("td", mark(judged.holds), class_="verdict-cell", data_value=order)
     for name in ("p50", "p90", "p99", "max"):
         yield latency_cell(found.get(f"latency.{name}"))
-    yield number(format_count(result.counts.outputs), result.counts.outputs)
+    yield _count(result.counts.outputs)
     cpu = found.get("cpu.engine")
     yield number("–" if cpu is None else f"{cpu:.2f}", cpu)
+    yield spec.mode or "–"
+
+
+def _count(outputs: int) -> Html:
+    """Write a number in full as long as it is short."""
+    return number(f"{outputs:,}" if outputs < _LONG else format_count(outputs), outputs)
 
 
 def _facts_of(record: RunRecord) -> Iterator[str]:

@@ -76,7 +76,8 @@ def view_trial(
         _Reader(view, frame, folder.trial_folder(result.spec.number)).read(most_singles, most_marks)
         acts = _acts(folder.live, result, frame)
         if acts:
-            view.charts["acts"] = {"t": [at_s for at_s, _ in acts]}
+            says: list[Json] = [*dict.fromkeys(what for _, what in acts)]
+            view.charts["acts"] = {"t": [at_s for at_s, _ in acts], "says": says}
             told = "; ".join(f"{what} at {at_s:.0f} s" for at_s, what in acts)
             view.said["singles"] = f"{view.said.get('singles', '')} Dashed: {told}.".strip()
     return view

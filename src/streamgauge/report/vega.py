@@ -178,12 +178,13 @@ def value_axis(
 
 
 def _at_least_the_floor() -> Spec:
-    return {"calculate": f"max(datum.v, {FLOOR_MS})", "as": "v"}
+    return {"calculate": f"datum.v === null ? null : max(datum.v, {FLOOR_MS})", "as": "v"}
 
 
 def _main(chart: Chart) -> Spec:
     marks: Mapping[Shape, Spec] = {
-        "lines": {"type": "line", "strokeWidth": 1.6, "clip": True, "interpolate": "linear"},
+        # Round ends show a value that has none beside it as a dot.
+        "lines": {"type": "line", "strokeCap": "round", "clip": True},
         "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
         "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
     }
@@ -193,7 +194,11 @@ def _main(chart: Chart) -> Spec:
         "color": {"field": "c", "type": "nominal", "scale": None},
     }
     if chart.shape == "lines":
-        encoding |= {"detail": {"field": "s"}, "strokeDash": {"field": "d", "scale": None}}
+        encoding |= {
+            "detail": {"field": "s"},
+            "strokeDash": {"field": "d", "scale": None},
+            "strokeWidth": {"field": "w", "type": "quantitative", "scale": None},
+        }
     if chart.shape == "areas":
         encoding |= {"detail": {"field": "s"}, "order": {"field": "i", "type": "quantitative"}}
     transform: list[Json] = [_at_least_the_floor()] if chart.log else []

@@ -103,12 +103,15 @@ def _praise(record: RunRecord, total: int) -> str:
 
 def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
     """Say of which trials something does not hold or cannot be told, the gravest first."""
+    failed = [r for r in results if r.status == "failed"]
+    ended = [r for r in results if r.status != "failed"]
+    sound = [r for r in ended if r.valid.holds is not False]
     counted = {
-        "failed": [r for r in results if r.status == "failed"],
-        "invalid": [r for r in results if r.valid.holds is False],
+        "failed": failed,
+        "invalid": [r for r in ended if r.valid.holds is False],
         "answered wrongly": [r for r in results if r.correct.holds is False],
         "did not keep up": [r for r in results if r.kept_up.holds is False],
-        "missed an objective": [r for r in results if not all(_met(record, r))],
+        "missed an objective": [r for r in sound if not all(_met(record, r))],
         "not to be judged in full": [r for r in results if _untold(record, r)],
     }
     found = {words: those for words, those in counted.items() if those}

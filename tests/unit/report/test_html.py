@@ -234,7 +234,7 @@ def test_what_was_done_on_purpose_is_marked(make: RunMaker) -> None:
     data = block(page_of(folder), "run-0-trial-1")
     assert isinstance(data["charts"], dict)
     assert isinstance(data["said"], dict)
-    assert data["charts"]["acts"] == {"t": [5.0]}
+    assert data["charts"]["acts"] == {"t": [5.0], "says": ["workplace 1 gets a downtime"]}
     assert "workplace 1 gets a downtime at 5 s" in data["said"]["singles"]
 
 

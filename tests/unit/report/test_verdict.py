@@ -57,6 +57,15 @@ def test_an_invalid_trial_says_nothing_else(folder: RunFolder, make_trial: Trial
     assert say(folder, invalid) == "The trial is invalid."
 
 
+def test_of_a_trial_that_failed_or_is_invalid_nothing_graver_is_hidden_by_lesser_things(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    failed = make_trial(1, status="failed", valid=NO, correct=UNTOLD, kept_up=UNTOLD)
+    invalid = make_trial(2, status="invalid", valid=NO)
+    told = say(folder, failed, invalid, make_trial(3), objectives=("latency.p90<1ms",))
+    assert told == "q3 at 1k/s failed; q3 at 1k/s is invalid; q3 at 1k/s missed an objective."
+
+
 def test_a_missed_objective_is_part_of_the_sentence(
     folder: RunFolder, make_trial: TrialMaker
 ) -> None:
