@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample
 from streamgauge.measure.limits import Checked, Outcome
@@ -26,6 +28,10 @@ from streamgauge.report.page import chart_library, make_page, mark, warning
 from streamgauge.report.sections import about
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.tables import measured_seconds
+from streamgauge.spec.trial import TrialResult
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _CLASSES = {True: "better", False: "worse", None: ""}
 _MARKS: Mapping[Outcome, bool | None] = {"held": True, "exceeded": False, "cannot be told": None}
@@ -34,6 +40,8 @@ _CURVES = (
     "The share of outputs on the axis took at most the time shown; a curve ends where its sample"
     " does. Thin is one trial, bold are all trials of a run."
 )
+_MOST_CURVES = 30
+"""More charts would make the page slow to open."""
 _READING = (
     "A ratio is the median of the other's trials by that of the base's; its interval comes from"
     " drawing trials anew, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
@@ -186,40 +194,51 @@ def _everything(comparison: Comparison) -> Iterator[Html]:
 def _curves(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Html]
 ) -> Iterator[Html]:
-    """Draw the percentiles of every question that can be compared, all runs over each other."""
-    samples = percentile_samples(folders, comparisons)
-    found = {name: of_runs for name, of_runs in samples.items() if len(of_runs) > 1}
+    """Draw the percentiles of what can be compared, all runs over each other."""
+    found = list(islice(percentile_charts(folders, comparisons), _MOST_CURVES + 1))
     if found:
+        cut = f" Drawn are the first {_MOST_CURVES}." if len(found) > _MOST_CURVES else ""
         yield tag("h2", "Percentiles of the latency")
-        yield tag("p", _CURVES, class_="aside")
-    for position, (question, of_runs) in enumerate(found.items()):
-        shown, drawn = chart_figure(f"curves{position}", curves(of_runs), question, "")
+        yield tag("p", f"{_CURVES}{cut}", class_="aside")
+    for position, (question, chart) in enumerate(found[:_MOST_CURVES]):
+        shown, drawn = chart_figure(f"curves{position}", chart, question, "")
         charts.append(drawn)
         yield shown
 
 
-def percentile_samples(
+def percentile_charts(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
-) -> Mapping[str, Mapping[str, Sequence[Floats]]]:
-    """Read the latencies to draw: by question, by run, of each trial that counts."""
-    base, *others = folders
-    found: dict[str, dict[str, list[Floats]]] = {}
-    for folder, comparison in zip(others, comparisons, strict=True):
-        for pair in comparison.pairs:
-            if pair.obstacles:
-                continue
-            samples = found.setdefault(place(pair), {})
-            if comparison.base not in samples:
-                samples[comparison.base] = _latencies(base, pair.trials[0])
-            if comparison.other not in samples:
-                samples[comparison.other] = _latencies(folder, pair.trials[1])
-    return {
-        question: {name: trials for name, trials in samples.items() if trials}
-        for question, samples in found.items()
+) -> Iterator[tuple[str, alt.TopLevelMixin]]:
+    """Yield a chart for each question that several runs answer; its latencies are read then."""
+    runs = {
+        name: (folder, {result.spec.number: result for result in folder.trials()})
+        for name, folder in zip(_names(comparisons), folders, strict=True)
     }
+    for question, sides in _questions(comparisons).items():
+        samples = {name: _latencies(*runs[name], numbers) for name, numbers in sides.items()}
+        known = {name: trials for name, trials in samples.items() if trials}
+        if len(known) > 1:
+            yield question, curves(known)
 
 
-def _latencies(folder: RunFolder, numbers: Sequence[int]) -> list[Floats]:
-    results = [result for result in folder.trials() if result.spec.number in numbers]
-    samples = [measured_seconds(folder, result) for result in results]
+def _names(comparisons: Sequence[Comparison]) -> list[str]:
+    return [comparisons[0].base, *(each.other for each in comparisons)]
+
+
+def _questions(comparisons: Sequence[Comparison]) -> dict[str, dict[str, Sequence[int]]]:
+    """Return by question and run the trials that count, as far as they can be compared."""
+    found: dict[str, dict[str, Sequence[int]]] = {}
+    for comparison in comparisons:
+        for pair in comparison.pairs:
+            if not pair.obstacles:
+                sides = found.setdefault(place(pair), {})
+                sides.setdefault(comparison.base, pair.trials[0])
+                sides.setdefault(comparison.other, pair.trials[1])
+    return found
+
+
+def _latencies(
+    folder: RunFolder, results: Mapping[int, TrialResult], numbers: Sequence[int]
+) -> list[Floats]:
+    samples = [measured_seconds(folder, results[number]) for number in numbers]
     return [sample for sample in samples if len(sample)]

@@ -25,6 +25,15 @@ def test_several_runs_make_one_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert all(name in Path(page).read_text("utf-8") for name in names)
 
 
+def test_runs_that_are_named_by_path_need_no_folder_of_runs_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [str(make_run(tmp_path / "elsewhere", outputs=100).path) for _ in range(2)]
+    monkeypatch.chdir(tmp_path)
+    assert execute(["report", *paths]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "elsewhere" / "report.html")
+
+
 def test_a_metric_over_a_factor_is_a_page_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from streamgauge.measure.comparison import Comparison, compare
 from streamgauge.measure.limits import check_limits, parse_limit
-from streamgauge.report.compare_charts import curves, forest
+from streamgauge.report.compare_charts import forest
 from streamgauge.report.compare_html import html as write_html
-from streamgauge.report.compare_html import percentile_samples
+from streamgauge.report.compare_html import percentile_charts
 from streamgauge.report.compare_json import as_json
 from streamgauge.report.compare_markdown import markdown
 from streamgauge.report.compare_text import render
@@ -138,10 +138,9 @@ def test_the_forest_holds_each_interval(slower):
 
 
 def test_the_curves_show_each_trial_and_all_together(slower):
-    ((question, samples),) = percentile_samples(slower, compared(*slower)).items()
+    ((question, chart),) = percentile_charts(slower, compared(*slower))
     assert question == "espbench/q3 at 1k/s"
-    assert [len(trials) for trials in samples.values()] == [3, 3]
-    rows = rows_of(curves(samples))
+    rows = rows_of(chart)
     assert len({(row["run"], row["trial"]) for row in rows}) == 8
     assert max(row["nines"] for row in rows) == pytest.approx(3.778, abs=0.001)
 
