@@ -168,8 +168,11 @@ class Ticks:
     """Records of the load, of each stream, that were there then."""
 
     def available_ms(self, index: Integers) -> Integers:
-        """Return when each record of the load became available."""
-        return np.asarray(self.at_ms[np.searchsorted(self.load, index, side="right")])
+        """Return when each record of the load became available; the records are in order."""
+        # There are many records to a tick: they are counted, not looked up one by one.
+        first, last = np.searchsorted(self.load, index[[0, -1]], side="right")
+        ends = np.searchsorted(index, self.load[first : last + 1], side="left")
+        return np.repeat(self.at_ms[first : last + 1], np.diff(ends, prepend=0))
 
 
 @lru_cache(maxsize=2)

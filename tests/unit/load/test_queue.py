@@ -95,6 +95,22 @@ def test_a_record_is_there_from_the_first_tick_that_counts_it() -> None:
     assert ticks.available_ms(np.array([0, 3, 4])).tolist() == [15, 15, 20]
 
 
+@given(
+    grown=st.lists(st.integers(0, 20), min_size=1, max_size=30).filter(any),
+    partitions=st.integers(1, 3),
+    share=st.floats(0, 1),
+)
+def test_availability_is_that_of_the_first_tick_beyond(
+    grown: list[int], partitions: int, share: float
+) -> None:
+    load = np.cumsum(grown)
+    ticks = Ticks(np.arange(len(load)) * 5, load)
+    first = min(int(share * load[-1]), int(load[-1]) - 1)
+    index = np.arange(first, load[-1], partitions)
+    expected = [next(5 * k for k, there in enumerate(load) if there > i) for i in index]
+    assert ticks.available_ms(index).tolist() == expected
+
+
 @pytest.mark.parametrize("stream", ["purchases", "ads"])
 def test_the_records_are_those_that_a_broker_would_carry(stream: str) -> None:
     workload = load_workload("rovio")

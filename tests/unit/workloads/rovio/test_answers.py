@@ -284,6 +284,16 @@ def test_right_pairs_are_recognized_by_any_group_apart(
     assert set(answers.groups(whole["key"]).to_pylist()) <= set(groups.to_pylist())
 
 
+def test_many_users_are_in_many_groups_and_outputs_in_those_of_their_records() -> None:
+    records = [Record(2 * n, 1000, user=n, pack=n % 7) for n in range(1000)]
+    names = Pairs().groups(Pairs().expected(table(records), context(WINDOW))["key"])
+    assert len(set(names.drop_null().to_pylist())) > 900
+    keys = pa.chunked_array([[f"{r.user},{r.pack},{BEGIN},0,1" for r in records], [None, "what"]])
+    of_outputs = Pairs().groups(keys).to_pylist()
+    assert set(of_outputs[:-2]) == set(names.drop_null().to_pylist())
+    assert of_outputs[-2:] == [None, None]
+
+
 def test_every_mistake_in_a_pair_is_found() -> None:
     purchase, ad = Record(0, 1000, price=55, user=7, pack=9), Record(1, 1800, user=7, pack=9)
     expected = answer(Pairs(), [[purchase], [ad]], WINDOW)

@@ -47,10 +47,10 @@ class Sums:
         # All events of a slice lie in the same windows, so that it can be summed up before.
         slice_ms = math.gcd(parameters.size_ms, parameters.slide_ms)
         table = table.append_column("at", pa.array(found.event - found.event % slice_ms))
-        late = pa.array(found.late)
-        in_slices = _sums(table.filter(pc.invert(late)), "at")
-        in_time = _sums(_in_windows(in_slices, parameters), "start")
-        too_late = _in_windows(table.filter(late), parameters)
+        late = np.flatnonzero(found.late)
+        ours = table.take(pa.array(np.flatnonzero(~found.late))) if len(late) else table
+        in_time = _sums(_in_windows(_sums(ours, "at"), parameters), "start")
+        too_late = _in_windows(table.take(pa.array(late)), parameters)
         return pa.concat_tables(
             [
                 _partial_rows(in_time, parameters.size_ms, late=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,10 @@ class Events:
     def __len__(self) -> int:
         return len(self.id)
 
+    def where(self, chosen: Booleans) -> Events:
+        """Return some of them."""
+        return Events(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
 
 def events(records: pa.Table, parameters: Parameters) -> Events:
     """Read records of either stream.
@@ -54,15 +58,11 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     late = found.reached - event > parameters.allowed_delay_ms
     if "value" in records.column_names:  # partitions of the driver's queues are always in step
         late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
-    ours = found.delay >= 0
-    columns = {name: getattr(found, name)[ours] for name in ("id", "user", "pack", "price")}
-    return Events(
-        **columns,
-        event=event[ours],
-        intended=found.intended[ours],
-        appended=appended[ours],
-        late=late[ours],
+    told = Events(
+        found.id, found.user, found.pack, found.price, event, found.intended, appended, late
     )
+    ours = found.delay >= 0
+    return told if ours.all() else told.where(ours)
 
 
 @dataclass(frozen=True)

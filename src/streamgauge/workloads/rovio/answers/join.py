@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,6 +16,7 @@ from streamgauge.spec.contracts import AnswerContext
 from streamgauge.workloads.rovio.answers.aggregation import last_number
 from streamgauge.workloads.rovio.answers.events import (
     Booleans,
+    Events,
     events,
     joined,
     numbers,
@@ -30,12 +32,24 @@ _OUTPUT = (
 )
 _KEY = ("user", "pack", "window", "purchase", "ad")
 
+_GROUPS = 4096
+"""Users and packs are brought together in so many groups, each in one place."""
+_RECORD = np.dtype(
+    [
+        *((name, "<i8") for name in ("id", "user", "pack", "price")),
+        *((name, "<i8") for name in ("event", "intended", "appended")),
+        ("late", "?"),
+    ]
+)
+"""How a record is handed on: as it lies in memory, since there are very many."""
+Records = npt.NDArray[np.void]
+
 
 @dataclass(frozen=True)
 class Pairs:
     """The output is `window_start_ms,purchase_id,ad_id,user_id,gem_pack_id,price[,ingested_ms]`.
 
-    The key begins with user and gem pack, which are the group: all their records are brought
+    The key begins with user and gem pack, which tell the group: all their records are brought
     together. An expected value is the output's, `|` and the greatest event time in the window.
     """
 
@@ -43,34 +57,23 @@ class Pairs:
     merges: ClassVar[bool] = True
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
-        """Return `id,price,event` of each record, and for all the latest event of each window."""
+        """Return the records of each group, and for all the latest event of each window."""
         parameters = Parameters.model_validate(context.parameters)
         found = events(records, parameters)
-        own = pa.table(
-            {
-                "key": joined(found.user, found.pack),
-                "value": pc.cast(joined(found.id, found.price, found.event), pa.binary()),
-                "intended": found.intended,
-                "appended": found.appended,
-                "window_end": pa.nulls(len(found), pa.int64()),
-                "optional": found.late,
-            },
-            schema=EXPECTED,
-        )
-        return pa.concat_tables([own, _latest_events(found.event, parameters)])
+        return pa.concat_tables([_packed(found), _latest_events(found.event, parameters)])
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Return one row for each window of each pair; optional where one came too late."""
         parameters = Parameters.model_validate(context.parameters)
         of_windows = partials.filter(pc.is_valid(partials["window_end"]))
-        records = _Records(partials.filter(pc.is_null(partials["window_end"])))
+        records = _unpacked(partials.filter(pc.is_null(partials["window_end"])))
         purchase, ad = _pairs(records, parameters.size_ms)
-        both = records.event[purchase], records.event[ad]
+        both = purchase["event"], ad["event"]
         row, start = windows(
             np.minimum(*both), np.maximum(*both), parameters.size_ms, parameters.slide_ms
         )
         event = _latest(of_windows, start + parameters.size_ms)
-        return _pair_rows(records, purchase[row], ad[row], start, event)
+        return _pair_rows(purchase[row], ad[row], start, event)
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with user, pack, window, purchase and ad as key."""
@@ -90,12 +93,16 @@ class Pairs:
         return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
     def groups(self, keys: pa.ChunkedArray) -> pa.Array:
-        """Return user and pack, with which every key begins but those that are for all."""
-        found = pc.extract_regex(keys, pattern=r"^(?P<group>\d+,\d+)")
-        groups = pc.if_else(
-            pc.is_valid(found), pc.struct_field(found, "group"), pa.scalar(None, pa.string())
+        """Tell them by user and pack, with which a pair begins; partials are named so."""
+        keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+        found = pc.extract_regex(keys, pattern=r"^(?P<user>\d{1,18}),(?P<pack>\d{1,18})")
+        user, pack = (
+            pc.fill_null(pc.cast(pc.cast(pc.struct_field(found, name), pa.string()), pa.int64()), 0)
+            for name in ("user", "pack")
         )
-        return groups.combine_chunks() if isinstance(groups, pa.ChunkedArray) else groups
+        named = _names(_group(user.to_numpy(), pack.to_numpy()))
+        others = pc.if_else(pc.starts_with(keys, "g"), keys, pa.scalar(None, pa.string()))
+        return pc.if_else(pc.is_valid(found), named, others)
 
     def event_times(self, expected: pa.Table) -> pa.Array:
         """Return the greatest event time in each pair's window, on either side."""
@@ -111,18 +118,41 @@ class Pairs:
         return int(pc.sum(expected["optional"]).as_py() or 0)
 
 
-class _Records:
-    """The columns of single records, read back from partial rows."""
+def _group(user: Integers, pack: Integers) -> Integers:
+    """Return the number of the group in which the records of a user and a pack are."""
+    return (31 * user + pack) % _GROUPS
 
-    def __init__(self, rows: pa.Table) -> None:
-        self.keys = rows["key"].combine_chunks()
-        self.code = np.asarray(self.keys.dictionary_encode().indices, dtype=np.int64)
-        """The same for the same user and pack."""
-        pattern = r"^(?P<id>\d+),(?P<price>\d+),(?P<event>\d+)$"
-        self.id, self.price, self.event = numbers(rows["value"], pattern)
-        self.intended = rows["intended"].to_numpy()
-        self.appended = rows["appended"].to_numpy()
-        self.late = rows["optional"].to_numpy()
+
+def _names(group: Integers) -> pa.Array:
+    return pc.binary_join_element_wise("g", pc.cast(pa.array(group), pa.string()), "")
+
+
+def _packed(found: Events) -> pa.Table:
+    """Return the records of each group in one cell."""
+    group = _group(found.user, found.pack).astype(np.int16)
+    order = np.argsort(group, kind="stable")
+    records = np.empty(len(found), _RECORD)
+    for name in _RECORD.names or ():
+        records[name] = getattr(found, name)[order]
+    present, begins = np.unique(group[order], return_index=True)
+    ends = np.append(begins, len(found)).astype(np.int32) * np.int32(_RECORD.itemsize)
+    parts = [None, pa.py_buffer(ends), pa.py_buffer(records)]
+    nothing = np.zeros(len(present), dtype=np.int64)
+    return pa.table(
+        {
+            "key": _names(present.astype(np.int64)),
+            "value": pa.Array.from_buffers(pa.binary(), len(present), parts),
+            "intended": nothing,
+            "appended": nothing,
+            "window_end": pa.nulls(len(present), pa.int64()),
+            "optional": nothing.astype(np.bool_),
+        },
+        schema=EXPECTED,
+    )
+
+
+def _unpacked(rows: pa.Table) -> Records:
+    return np.frombuffer(b"".join(rows["value"].to_pylist()), _RECORD)
 
 
 def _latest_events(event: Integers, parameters: Parameters) -> pa.Table:
@@ -151,40 +181,41 @@ def _latest(of_windows: pa.Table, end: Integers) -> Integers:
     return np.asarray(known["intended_max"].to_numpy()[place], dtype=np.int64)
 
 
-def _pairs(records: _Records, size_ms: int) -> tuple[Integers, Integers]:
-    """Find the rows of all purchases and ads of the same key less than a window apart."""
-    is_ad = records.id % _STREAMS == 1
-    purchases, ads = np.flatnonzero(~is_ad), np.flatnonzero(is_ad)
-    if not len(purchases) or not len(ads):
-        return purchases[:0], ads[:0]
+def _pairs(records: Records, size_ms: int) -> tuple[Records, Records]:
+    """Find all purchases and ads of the same key less than a window apart."""
+    is_ad = records["id"] % _STREAMS == 1
+    _, code = np.unique(records["user"] << 32 | records["pack"], return_inverse=True)
+    bought, seen = (np.bincount(code[side], minlength=len(code)) > 0 for side in (~is_ad, is_ad))
+    meet = (bought & seen)[code]
+    if not meet.any():
+        return records[:0], records[:0]
+    purchases, ads = (np.flatnonzero(meet & side) for side in (~is_ad, is_ad))
     # Times of one key after those of the key before, too far apart to be mistaken for each other.
-    begin = records.event.min()
-    place = records.event - begin + records.code * (np.ptp(records.event) + 2 * size_ms)
+    event = records["event"] - records["event"].min()
+    place = event + code * (event.max() + 2 * size_ms)
     ads = ads[np.argsort(place[ads], kind="stable")]
     first = np.searchsorted(place[ads], place[purchases] - size_ms, side="right")
     stop = np.searchsorted(place[ads], place[purchases] + size_ms, side="left")
     row, position = repeated(stop - first)
-    return purchases[row], ads[first[row] + position]
+    return records[purchases[row]], records[ads[first[row] + position]]
 
 
-def _pair_rows(
-    records: _Records, purchase: Integers, ad: Integers, start: Integers, event: Integers
-) -> pa.Table:
+def _pair_rows(purchase: Records, ad: Records, start: Integers, event: Integers) -> pa.Table:
     """Write the pairs; they have no window's end, since nobody has to wait for it."""
-    user_and_pack = records.keys.take(pa.array(purchase))
-    ids = records.id[purchase], records.id[ad]
+    user_and_pack = joined(purchase["user"], purchase["pack"])
+    window_and_ids = joined(start, purchase["id"], ad["id"])
     output = pc.binary_join_element_wise(
-        joined(start, *ids), user_and_pack, joined(records.price[purchase]), ","
+        window_and_ids, user_and_pack, joined(purchase["price"]), ","
     )
     value = pc.binary_join_element_wise(output, joined(event), "|")
     return pa.table(
         {
-            "key": pc.binary_join_element_wise(user_and_pack, joined(start, *ids), ","),
+            "key": pc.binary_join_element_wise(user_and_pack, window_and_ids, ","),
             "value": pc.cast(value, pa.binary()),
-            "intended": np.maximum(records.intended[purchase], records.intended[ad]),
-            "appended": np.maximum(records.appended[purchase], records.appended[ad]),
+            "intended": np.maximum(purchase["intended"], ad["intended"]),
+            "appended": np.maximum(purchase["appended"], ad["appended"]),
             "window_end": pa.nulls(len(start), pa.int64()),
-            "optional": records.late[purchase] | records.late[ad],
+            "optional": purchase["late"] | ad["late"],
         },
         schema=EXPECTED,
     )
