@@ -1,8 +1,10 @@
 """Real services, started once for all tests that do not spoil them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -11,6 +13,10 @@ from streamgauge.machine import LOCK_NAME
 from streamgauge.services import NAMES, embedded
 from streamgauge.services.service import RunningService, all_up
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+
+if TYPE_CHECKING:
+    from streamgauge.trial.bench import Bench
+    from streamgauge.validation.session import Session
 
 # Machines are shared and noisy: no example is timed, and what is checked does not change by chance.
 settings.register_profile("unhurried", deadline=None, derandomize=True)
@@ -36,3 +42,23 @@ def kafka(services: dict[str, RunningService[Any]]) -> RunningService[KafkaEndpo
 @pytest.fixture(scope="session")
 def postgres(services: dict[str, RunningService[Any]]) -> RunningService[PostgresEndpoint]:
     return services["postgres"]
+
+
+@pytest.fixture(scope="session")
+def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """The Spark that validates, started when it is first needed.
+
+    PySpark has one session per process: a test that runs something else with Spark stops this one.
+    """
+    from streamgauge.validation.session import Session  # slow to load, and unit tests need none
+
+    with Session(tmp_path_factory.mktemp("validator")) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:
+    """What short trials need."""
+    from tests.integration.trials import make_bench
+
+    return make_bench(services, validator)

@@ -1,18 +1,16 @@
 """What every engine must do: written once, run for each."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
-from tests.integration.trials import make_bench, make_spec, ours
+from tests.integration.trials import make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -33,14 +31,6 @@ ROVIO_CASES = [
 ]
 SHORT_WINDOWS = {"window": "1s,500ms", "packs": 50, "selectivity": 0.3}
 DISORDER = {"allowed_delay": "400ms", "disorder": 0.3, "late": 0.01}
-
-
-@pytest.fixture(scope="module")
-def bench(
-    services: dict[str, RunningService[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Bench]:
-    with make_bench(services, tmp_path_factory.mktemp("conformance")) as bench:
-        yield bench
 
 
 @pytest.mark.parametrize(("engine", "query", "partitions"), CASES)

@@ -1,27 +1,16 @@
 """Wrong outputs through the real transport, each found and counted exactly."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import Counts
 from streamgauge.trial.bench import Bench
-from tests.integration.trials import make_bench, run
+from tests.integration.trials import run
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 NOTHING = {"wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0}
-
-
-@pytest.fixture(scope="module")
-def bench(
-    services: dict[str, RunningService[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Bench]:
-    with make_bench(services, tmp_path_factory.mktemp("attacks")) as bench:
-        yield bench
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with Session(tmp_path_factory.mktemp("spark")) as session:
-        yield session.get()
+def spark(validator: Session) -> SparkSession:
+    return validator.get()
 
 
 @pytest.fixture(scope="module")

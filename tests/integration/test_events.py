@@ -7,19 +7,16 @@ from typing import Any
 import pytest
 
 from streamgauge.live.state import PHASES
-from streamgauge.services.service import RunningService
+from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
-from tests.integration.trials import make_bench, make_spec
+from tests.integration.trials import make_spec
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-def test_a_trial_tells_its_phases_and_each_sample_once(
-    services: dict[str, RunningService[Any]], tmp_path: Path
-) -> None:
+def test_a_trial_tells_its_phases_and_each_sample_once(bench: Bench, tmp_path: Path) -> None:
     told: list[Any] = []
-    with make_bench(services, tmp_path) as bench:
-        run_trial(make_spec("q3"), bench, tmp_path / "001", told.append)
+    run_trial(make_spec("q3"), bench, tmp_path / "001", told.append)
     phases = [event for event in told if "phase" in event]
     assert tuple(event["phase"] for event in phases) == PHASES
     lasting = {event["phase"]: event["lasts_s"] for event in phases if event["lasts_s"]}

@@ -25,7 +25,7 @@ from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
 from streamgauge.validation.session import Session
 from tests.conformance.test_trials import HASTY
-from tests.integration.trials import PATIENT, make_spec, ours
+from tests.integration.trials import PATIENT, make_bench, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -33,10 +33,9 @@ SHORT_WINDOWS = {"window": "1s,500ms", "packs": 50, "selectivity": 0.3}
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Session(tmp_path_factory.mktemp("flight")) as session:
-        cache = runtime.cache_dir() / "data"
-        yield Bench(kafka=None, postgres=None, spark=session.get, cache=cache, topics="test")
+def bench(validator: Session) -> Bench:
+    """No broker and no database."""
+    return make_bench({}, validator)
 
 
 def spec_of(query: str = "aggregation", **changes: Any) -> TrialSpec:

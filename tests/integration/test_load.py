@@ -2,28 +2,18 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streamgauge.load import arrivals
-from streamgauge.services.service import RunningService
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
-from tests.integration.trials import PATIENT, make_bench, make_spec, ours
+from tests.integration.trials import PATIENT, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-
-@pytest.fixture(scope="module")
-def bench(
-    services: dict[str, RunningService[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Bench]:
-    with make_bench(services, tmp_path_factory.mktemp("bench")) as bench:
-        yield bench
 
 
 def shaped() -> TrialSpec:

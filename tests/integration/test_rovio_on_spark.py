@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,10 @@ CASES: list[tuple[int, dict[str, Any]]] = [
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with Session(tmp_path_factory.mktemp("spark")) as session:
-        session.get().conf.set("spark.sql.shuffle.partitions", "2")
-        yield session.get()
+def spark(validator: Session) -> SparkSession:
+    session = validator.get().newSession()  # with settings of its own
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    return session
 
 
 def write(folder: Path, parameters: Parameters, stream: str, streams: int, partitions: int) -> None:

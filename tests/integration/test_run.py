@@ -21,9 +21,11 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.services import embedded
 from streamgauge.services.service import RunningService
 from streamgauge.spec.contracts import Json
+from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.run import RunSpec
 from streamgauge.trial.watch import Clock
-from tests.integration.trials import PATIENT, make_spec, ours
+from streamgauge.validation.session import Session
+from tests.integration.trials import PATIENT, Lent, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -55,6 +57,12 @@ ROLES = {
 }
 
 
+@pytest.fixture
+def no_validator(validator: Session) -> None:
+    """Make room for the Spark of a run in this process."""
+    validator.stop()
+
+
 @dataclass
 class Killer:
     """Kills, in each trial, what the plan says in the phase that the plan says."""
@@ -75,6 +83,7 @@ class Killer:
             self.done.append((role, phase))
 
 
+@pytest.mark.usefixtures("no_validator")
 def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path) -> None:
     plan = [(role, phase) for phase in ("warm-up", "measure", "drain") for role in ROLES]
     before = {process.pid for process in ours("")}
@@ -99,18 +108,24 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
     assert {process.pid for process in ours("")} <= before
 
 
-def test_a_database_that_dies_is_the_cause_though_its_engine_dies_of_it(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_validator")
+def test_a_database_that_dies_is_the_cause_though_its_engine_dies_of_it(
+    kafka: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
     before = {process.pid for process in ours("")}
     killer = Killer([("database", "measure")], before)
     spec = short_run(("q5", "q4"))
-    services = [embedded("kafka"), embedded("postgres")]
+    services = [Lent("kafka", kafka), embedded("postgres")]
     first, second = runner.start(spec, tmp_path, ["test"], killer, services).trials()
     assert first.status == "invalid"
     assert "database died" in (first.cause or "")
     assert (second.status, second.correct.holds) == ("done", True), second.cause
 
 
-def test_a_clock_that_is_stepped_makes_the_trial_invalid(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_validator")
+def test_a_clock_that_is_stepped_makes_the_trial_invalid(
+    kafka: RunningService[KafkaEndpoint], tmp_path: Path
+) -> None:
     stepped = {"s": 0.0}
 
     def step(event: Any) -> None:
@@ -118,7 +133,7 @@ def test_a_clock_that_is_stepped_makes_the_trial_invalid(tmp_path: Path) -> None
             stepped["s"] = 0.05
 
     clock = Clock(realtime=lambda: time.time() + stepped["s"])
-    services = [embedded("kafka")]
+    services = [Lent("kafka", kafka)]
     folder = runner.start(short_run(), tmp_path, ["test"], step, services, clock)
     (result,) = folder.trials()
     assert result.status == "invalid"
@@ -287,8 +302,9 @@ def test_a_missed_objective_ends_with_exit_code_1(environment: dict[str, str]) -
     assert ran.returncode == 1
 
 
+@pytest.mark.usefixtures("no_validator")
 def test_a_full_disk_while_recording_ends_the_trial_not_the_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    kafka: RunningService[KafkaEndpoint], tmp_path: Path
 ) -> None:
     """A file that cannot be written to stands in the way of the latencies of trial 1."""
 
@@ -298,7 +314,7 @@ def test_a_full_disk_while_recording_ends_the_trial_not_the_run(
             (folder / "latency.parquet").symlink_to("/dev/full")
 
     spec = short_run(repeats=2)
-    run = runner.start(spec, tmp_path, ["test"], block, [embedded("kafka")])
+    run = runner.start(spec, tmp_path, ["test"], block, [Lent("kafka", kafka)])
     first, second = run.trials()
     assert first.status == "invalid"
     assert "No space left on device" in (first.cause or "")

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -42,10 +42,9 @@ BEGIN = 1_700_000_000_000
 Alter = Callable[[list[bytes]], list[bytes]]
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    with Session(tmp_path_factory.mktemp("validation"), cores=2) as session:
-        yield session
+@pytest.fixture
+def session(validator: Session) -> Session:
+    return validator
 
 
 class Topics:

@@ -1,7 +1,8 @@
 """Short trials on the services of the tests."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,25 @@ from streamgauge.validation.session import Session
 PATIENT = LoadSpec(max_lateness_s=30.0, min_sent=0.5)
 
 
-@contextmanager
-def make_bench(services: dict[str, RunningService[Any]], folder: Path) -> Iterator[Bench]:
-    with Session(folder) as session:
-        yield Bench(
-            kafka=services["kafka"],
-            postgres=services["postgres"],
-            spark=session.get,
-            cache=runtime.cache_dir() / "data",
-            topics="test",
-        )
+def make_bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:
+    return Bench(
+        kafka=services.get("kafka"),
+        postgres=services.get("postgres"),
+        spark=validator.get,
+        cache=runtime.cache_dir() / "data",
+        topics="test",
+    )
+
+
+@dataclass(frozen=True)
+class Lent:
+    """A service of the tests as one of a run, which leaves it up."""
+
+    name: str
+    running: RunningService[Any]
+
+    def begin(self, _: ExitStack) -> Callable[[], RunningService[Any]]:
+        return lambda: self.running
 
 
 def make_spec(query: str, *, workload_name: str = "espbench", **changes: Any) -> TrialSpec:
