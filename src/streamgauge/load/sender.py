@@ -54,10 +54,12 @@ class Sender:
         settings = producer_settings(job.spec.load, client)
         self._errors = 0
         self._requests_s: list[float] = []
+        # Without acknowledgements nothing but the client's own questions is answered.
+        asks = job.spec.engine == NO_ENGINE and job.spec.load.acks != "0"
         self._producer = Producer(
             {
                 **settings,
-                **({"statistics.interval.ms": 1000} if job.spec.engine == NO_ENGINE else {}),
+                **({"statistics.interval.ms": 1000} if asks else {}),
                 "delivery.report.only.error": True,
                 "on_delivery": self._lost,
                 "stats_cb": self._take_statistics,
