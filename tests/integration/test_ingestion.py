@@ -73,6 +73,7 @@ def test_without_acknowledgements_the_log_tells_what_a_given_broker_took(
     assert result.inputs == result.sender["acknowledged"]
     assert "the services' clocks are at most" in result.valid.reason
     assert {"broker.messages", "append_run.mean"} <= set(result.metrics)
+    assert not any(name.startswith("request.") for name in result.metrics)
 
 
 def test_a_load_that_is_not_taken_is_a_result_and_names_the_limit(
