@@ -234,7 +234,7 @@ def test_who_looks_gets_the_report_before_the_server_ends(
     assert server.process.wait(LIMIT_S) == 0
 
 
-RUN = [sys.executable, "-m", "streamgauge", "run", "espbench/q3", "-e", "reference", "--live"]
+RUN = [sys.executable, "-m", "streamgauge", "run", "espbench/q4", "-e", "reference", "--live"]
 RUN += ["--quick", "--warmup", "1s", "--duration", "3s", "--rate", "500/s"]
 
 
@@ -253,7 +253,7 @@ def running(runs: Path) -> Iterator[Watching]:
 
 
 @pytest.mark.spark
-def test_a_real_run_is_seen_from_its_start_to_its_end(tmp_path: Path) -> None:
+def test_a_real_run_is_seen_from_its_start_to_its_report(tmp_path: Path) -> None:
     with running(tmp_path) as run:
         children = psutil.Process(run.process.pid).children(recursive=True)
         servers = [child for child in children if "watch" in child.cmdline()]
@@ -276,6 +276,11 @@ def test_a_real_run_is_seen_from_its_start_to_its_end(tmp_path: Path) -> None:
     assert only["status"] in {"done", "invalid"}
     assert only["correct"] is True
     assert not [server for server in servers if server.is_running()]
+    (page,) = tmp_path.glob("*/report.html")
+    assert f"report: {page}" in said
+    text = page.read_text("utf-8")
+    assert "A quick run, not a measurement." in text
+    assert "gets a downtime at" in text
 
 
 def test_the_page_dies_with_a_run_that_is_killed(tmp_path: Path) -> None:

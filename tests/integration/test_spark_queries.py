@@ -187,7 +187,7 @@ def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     bench.check_answers()
 
 
-def test_q5_sets_each_time_once_even_when_records_come_again(
+def test_q5_sets_each_time_once_even_when_records_come_again_and_java_ends_with_its_job(
     start: BenchMaker, database: PostgresEndpoint
 ) -> None:
     bench = start("q5", database, partitions=2)
@@ -202,6 +202,11 @@ def test_q5_sets_each_time_once_even_when_records_come_again(
     assert {line for line, (_, end_ts) in second.items() if end_ts} == {1, 2, 3, 9}
     assert {line: second[line] for line in (1, 2)} == {line: first[line] for line in (1, 2)}
     assert second[3][0] == first[3][0]
+    root = psutil.Process(bench.job.processes()[0])
+    children = root.children(recursive=True)
+    assert "java" in {child.name() for child in children}
+    os.kill(root.pid, signal.SIGKILL)
+    assert psutil.wait_procs(children, timeout=20)[1] == []
 
 
 def written(database: PostgresEndpoint) -> dict[int, tuple[object, object]]:
@@ -238,14 +243,3 @@ def test_a_query_that_fails_ends_the_job_with_the_reason(start: BenchMaker) -> N
         time.sleep(0.05)
     assert "ended with exit code 1" in str(bench.job.failure())
     assert "CAST_INVALID_INPUT" in str(bench.job.failure())
-
-
-def test_java_does_not_outlive_the_job(start: BenchMaker) -> None:
-    bench = start("identity")
-    bench.send("sensor1", lines(1))
-    bench.wait("the first output", lambda: bench.outputs() == 1)
-    root = psutil.Process(bench.job.processes()[0])
-    children = root.children(recursive=True)
-    assert "java" in {child.name() for child in children}
-    os.kill(root.pid, signal.SIGKILL)
-    assert psutil.wait_procs(children, timeout=20)[1] == []
