@@ -15,7 +15,7 @@ from streamgauge.report.study_tables import APPEND_TIME, StudyTable, study_table
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 
-_ROWS = 8
+_ROWS = 12
 _COLUMNS = 100
 
 
@@ -30,8 +30,9 @@ def render_study(folder: RunFolder) -> list[RenderableType]:
 
 
 def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS) -> list[str]:
-    """Draw a rising series as lines of text, the highest first."""
+    """Draw a rising series as lines of text, the highest first; a line a step where they fit."""
     highest = max(*values, 1)
+    rows = min(rows, highest + 1)
     height = [value * (rows - 1) // highest for value in values]
     places = np.arange(len(values)) * columns // len(values)
     lines = [[" "] * columns for _ in range(rows)]
