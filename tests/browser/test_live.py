@@ -137,6 +137,27 @@ def test_the_charts_share_a_cursor_by_mouse_and_by_keys(tmp_path: Path, view: Vi
         assert page.evaluate(marked) == [None] * 4
 
 
+def test_a_slow_first_output_does_not_flatten_the_rest(tmp_path: Path, view: View) -> None:
+    folder, page = make_run(tmp_path), view.page
+    lines = list(trial(SPEC))[:20]
+    samples = [line for line in lines if "newest_latency" in line]
+    for sample, latency_s in zip(samples, [8.0, *[0.005] * len(samples)], strict=False):
+        sample["newest_latency"] = latency_s
+        del sample["finished"]
+    write(folder, *lines)
+    with watching(tmp_path) as server:
+        page.goto(address(server))
+        view.samples(16)
+        rate, lag, latency, _ = (
+            page.locator("figure > svg").nth(place).locator("text").all_text_contents()
+            for place in range(4)
+        )
+        assert {"≤ 1 ms", "10 ms", "10 s"} <= set(latency)
+        assert "12k/s" in rate  # room above a line at 10k/s
+        assert lag == []  # nothing was reported: no axis for it
+        assert view.errors == []
+
+
 def test_names_are_shown_and_never_run(tmp_path: Path, view: View) -> None:
     folder = make_run(tmp_path, tags={"<img src=x onerror=alert(1)>": "<script>alert(2)</script>"})
     begin(folder)

@@ -2,6 +2,7 @@
 // Draws what the server tells. All text goes in as text, never as markup.
 
 const KEPT = 1800;
+const CLOCK_S = 0.001;
 const PHASES = ["prepare", "start", "consume", "warm-up", "measure", "run on", "drain", "stop", "validate"];
 const ROLES = ["engine", "broker", "database", "sender", "harness"];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4"];
@@ -12,7 +13,7 @@ const CHARTS = [
     { name: "offered", of: (s) => s.offered }, { name: "sent", of: (s) => s.sent },
     { name: "finished", of: (s) => s.finished, joined: true } ] }, // told whenever the engine reports
   { title: "Lag, records", unit: count, least: 10, big: "lag", absent: "not reported", lines: [{ name: "lag", of: (s) => s.lag }] },
-  { title: "Newest latency, a sample", unit: duration, shown: latency, least: 0.01, big: "newest", absent: "none yet",
+  { title: "Newest latency, a sample", unit: duration, shown: latency, log: true, big: "newest", absent: "none yet",
     lines: [{ name: "newest", of: (s) => s.newest_latency }] },
   { title: "CPU by role, cores", unit: cores, least: 0.1, big: "engine",
     lines: ROLES.map((role) => ({ name: role, of: (s) => s.cpu[role] ?? null })) },
@@ -36,7 +37,7 @@ function duration(s) {
   if (Math.abs(s) < 0.9995) return digits(s * 1e3, 3) + " ms";
   return Math.abs(s) < 99.95 ? digits(s, 3) + " s" : clock(s) + " min";
 }
-function latency(s) { return s >= 0 && s < 0.001 ? "< 1 ms" : duration(s); } // what the broker's clock tells
+function latency(s) { return s >= 0 && s < CLOCK_S ? "< 1 ms" : duration(s); } // what the broker's clock tells
 function clock(s) {
   const whole = Math.max(0, Math.round(s));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -220,12 +221,13 @@ function draw(chart) {
   const chosen = (seen.cursor !== null && samples.find((s) => s.at === seen.cursor)) || samples.at(-1);
   showValues(chart, chosen);
   const [width, height] = [chart.svg.clientWidth, chart.svg.clientHeight];
-  if (!width || !samples.length) return chart.svg.replaceChildren();
+  const values = chart.lines.flatMap((line) => samples.map((s) => line.of(s) ?? null)).filter((value) => value !== null);
+  if (!width || !values.length) return chart.svg.replaceChildren();
   const [first, last] = span();
-  const top = ceiling(Math.max(chart.least, ...chart.lines.flatMap((line) => samples.map((s) => line.of(s) ?? 0))));
+  const scale = chart.log ? logarithmic(values) : linear(chart, values);
   const x = (at) => EDGE.left + ((at - first) / (last - first)) * (width - EDGE.left - EDGE.right);
-  const y = (value) => height - EDGE.bottom - (value / top) * (height - EDGE.top - EDGE.bottom);
-  const parts = [...shades(samples, x, height), ...grid(chart, top, x, y, first, last, width, height)];
+  const y = (value) => height - EDGE.bottom - scale.share(value) * (height - EDGE.top - EDGE.bottom);
+  const parts = [...shades(samples, x, height), ...grid(scale.marks, x, y, first, last, width, height)];
   chart.lines.forEach((line, i) => parts.push(element("path", { class: `c${i + 1}`, "stroke-dasharray": DASHES[i], d: path(samples, line, x, y) })));
   if (seen.cursor !== null)
     parts.push(element("line", { class: "cursor", x1: x(chosen.at), x2: x(chosen.at), y1: EDGE.top, y2: height - EDGE.bottom }));
@@ -256,7 +258,7 @@ function path(samples, line, x, y) {
   for (const sample of samples) {
     const value = line.of(sample);
     if (value === null || value === undefined) { pen = line.joined ? pen : "M"; continue; }
-    const at = `${x(sample.at).toFixed(1)} ${y(Math.max(0, value)).toFixed(1)}`;
+    const at = `${x(sample.at).toFixed(1)} ${y(value).toFixed(1)}`;
     drawn += pen === "M" ? `M${at}h.1` : `L${at}`;
     pen = "L";
   }
@@ -276,11 +278,11 @@ function shades(samples, x, height) {
     width: Math.max(0, x(to) - x(from)), height: height - EDGE.top - EDGE.bottom }));
 }
 
-function grid(chart, top, x, y, first, last, width, height) {
+function grid(marks, x, y, first, last, width, height) {
   const parts = [];
-  for (const value of [0, top / 2, top]) {
+  for (const [value, label] of marks) {
     parts.push(element("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
-    parts.push(element("text", { x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, chart.unit(value)));
+    parts.push(element("text", { x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, label));
   }
   for (const [share, anchor] of [[0, "start"], [0.5, "middle"], [1, "end"]]) {
     const at = first + share * (last - first);
@@ -289,9 +291,23 @@ function grid(chart, top, x, y, first, last, width, height) {
   return parts;
 }
 
+function linear(chart, values) {
+  const top = ceiling(Math.max(chart.least, ...values));
+  return { share: (value) => Math.max(0, value) / top, marks: [0, top / 2, top].map((value) => [value, chart.unit(value)]) };
+}
+
 function ceiling(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
+  return [1.2, 1.6, 2, 3, 4, 5, 6, 8, 10, 12].map((step) => step * power).find((step) => step >= value * 1.02);
+}
+
+// From the clock's resolution up, a power of ten in equal room: the first output of a cold engine is thousands of times slower than the rest.
+function logarithmic(values) {
+  const power = (value) => Math.log10(Math.max(value, CLOCK_S));
+  const [low, high] = [Math.floor(power(Math.min(...values))), Math.ceil(power(Math.max(...values)))];
+  const top = Math.max(high, low + 1);
+  const marks = Array.from({ length: top - low + 1 }, (_, k) => 10 ** (low + k));
+  return { share: (value) => (power(value) - low) / (top - low), marks: marks.map((value) => [value, value <= CLOCK_S ? "≤ 1 ms" : duration(value)]) };
 }
 
 // ---- begin
