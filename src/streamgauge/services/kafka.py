@@ -100,7 +100,11 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         self._cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
         # With =, since an id that begins with a dash would be read as an option.
         arguments = ["format", f"--cluster-id={self._cluster}", "-c", str(_config(instance))]
-        with self._start(instance, instance.log, "kafka.tools.StorageTool", arguments) as format_:
+        # Over in a second: what the thorough compiler costs never pays.
+        jvm = ["-XX:TieredStopAtLevel=1"]
+        with self._start(
+            instance, instance.log, "kafka.tools.StorageTool", arguments, jvm
+        ) as format_:
             if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
                 raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
 
