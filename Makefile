@@ -4,6 +4,8 @@
 
 PY := .venv/bin/python
 export PYTHON
+# Tests and benchmarks start Python hundreds of times: let it keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
