@@ -29,7 +29,9 @@ _SETTINGS = {
     # Records pass through in pieces and what does not fit goes to disk: little memory will do.
     "spark.driver.memory": "512m",
     # Java only moves what others have computed: compiling it well takes longer than it saves.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": (
+        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError"
+    ),
     "spark.driver.maxResultSize": "0",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

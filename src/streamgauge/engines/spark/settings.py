@@ -33,6 +33,8 @@ _FILE_CHECKPOINTS = (
 # What stays in every profile: nothing here makes Spark faster.
 _BASE = {
     "spark.driver.bindAddress": "127.0.0.1",
+    # A JVM without memory is dead, but would neither say so nor notice that its parent is gone.
+    "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
