@@ -24,11 +24,11 @@ lint: setup
 	@.venv/bin/lint-imports --no-cache
 
 check: lint ## Lint, types, layers and unit tests: under a minute
-	@$(PY) -m pytest tests/unit -m "not slow" --hypothesis-profile brief
+	@$(PY) -m pytest -n 2 tests/unit -m "not slow" --hypothesis-profile brief
 
 test: lint ## Everything: check, and the tests with the real services and a browser
 	@scripts/browser
-	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+	@$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)
