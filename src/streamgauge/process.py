@@ -208,6 +208,11 @@ def end_on_signals() -> None:
         signal.signal(number, _ask_to_end)
 
 
+def asked_to_end() -> bool:
+    """Tell whether a signal has asked this program to end."""
+    return _asked_to_end
+
+
 def end_if_asked() -> None:
     """Raise KeyboardInterrupt again: one raised inside a library's callback is lost there."""
     if _asked_to_end:

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from streamgauge.errors import BUG_EXIT_CODE, Interrupted, StreamgaugeError
-from streamgauge.process import end_on_signals
+from streamgauge.process import asked_to_end, end_on_signals
 
 _USAGE_EXIT_CODE = 2
 
@@ -33,22 +33,28 @@ def execute(arguments: Sequence[str]) -> int:
 
     try:
         result = app(args=list(arguments), prog_name="streamgauge", standalone_mode=False)
-    except StreamgaugeError as error:
-        _report(error.message, error.remedy)
-        return error.exit_code
-    except typer.TyperException as error:
-        _report(_message(error), f"See streamgauge {_command(arguments)}--help.")
-        return _USAGE_EXIT_CODE
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except SystemExit:  # Typer's own answer to a closed pipe
         return _closed_pipe()
-    except Exception:
-        _report_bug()
-        return BUG_EXIT_CODE
+    except Exception as error:
+        # A library that is interrupted may fail in a way of its own.
+        return _interrupted() if asked_to_end() else _explain(error, arguments)
     if result == Interrupted.exit_code:  # Typer's own answer to Ctrl-C
         return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+def _explain(error: Exception, arguments: Sequence[str]) -> int:
+    """Tell what went wrong; whatever nobody has thought of is a bug of ours."""
+    if isinstance(error, StreamgaugeError):
+        _report(error.message, error.remedy)
+        return error.exit_code
+    if isinstance(error, typer.TyperException):
+        _report(_message(error), f"See streamgauge {_command(arguments)}--help.")
+        return _USAGE_EXIT_CODE
+    _report_bug()
+    return BUG_EXIT_CODE
 
 
 def _write_any_text() -> None:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from streamgauge import process
 from streamgauge.cli import app as tree
 from streamgauge.cli.main import execute
 from streamgauge.errors import NotReady, TrialFailed
@@ -59,6 +60,13 @@ def test_our_errors_print_reason_and_remedy_without_traceback(error, code, monke
     assert printed.splitlines() == [f"error: {error.message}"] + (
         [f"  {error.remedy}"] if error.remedy else []
     )
+
+
+def test_what_a_library_makes_of_ctrl_c_is_an_interruption(monkeypatch, capsys):
+    monkeypatch.setattr(tree, "app", raising(RuntimeError("interrupted somewhere inside")))
+    monkeypatch.setattr(process, "_asked_to_end", True)
+    assert execute([]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_bug_says_so_and_shows_where(monkeypatch, capsys):
