@@ -30,7 +30,7 @@ from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.service import all_up
 from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
+from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import sensors
 
@@ -137,7 +137,7 @@ def _spec(
         workload="espbench",
         query="q1",
         parameters=chosen,
-        engine=NO_ENGINE,
+        engine="noop",  # as in a trial of an engine: no statistics of the client are taken
         rate=rate,
         duration_s=duration_s,
         warmup_s=0.0,
