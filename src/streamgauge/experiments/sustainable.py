@@ -18,6 +18,7 @@ from streamgauge.experiments.search import (
     Tried,
     rounded,
 )
+from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
 from streamgauge.spec.contracts import Json, Stage
@@ -54,8 +55,13 @@ class Probe:
         return self.rate * self.duration_s
 
 
-PROBES: Mapping[str, Probe] = {"flight": Probe(rate=200_000.0)}
-"""Without a broker an engine is through with a million before anything can be told."""
+PROBES: Mapping[str, tuple[Probe, ...]] = {"flight": (Probe(200_000.0), Probe(3_200_000.0))}
+"""Each is for an engine that was through with the one before too soon to tell anything.
+
+Where nothing has to be sent to a broker, a backlog of any size costs nothing.
+"""
+PROBED_S = 30.0
+"""How long an engine is busy with a backlog, its start included, when that tells its rate."""
 
 
 @dataclass
@@ -63,7 +69,7 @@ class _Course:
     """What was done for one query."""
 
     search: Search
-    probe: TrialResult | None = None
+    probes: list[TrialResult] = field(default_factory=list)
     searched: list[tuple[TrialResult, Role]] = field(default_factory=list)
     after: list[TrialResult] = field(default_factory=list)
     """The trials that follow a search, for their latency."""
@@ -90,27 +96,30 @@ class Sustainable:
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
         self._after = run.after[-1:] if run.quick else run.after
-        self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
+        quick, full = (Probe(20_000.0, 5.0),), PROBES.get(run.transport, (Probe(),))
+        self._probes = quick if run.quick else full
         _refuse(run, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the first trial of each query."""
-        probe, bracket = Step(self._probe.rate, "probe"), Step(self._ends(None).low, "bracket")
-        first = bracket if self._rates else probe
+        bracket = Step(self._ends(()).low, "bracket")
+        first = bracket if self._rates else Step(self._probes[0].rate, "probe")
         return [self._trial(number, query, first) for number, query in enumerate(self._queries, 1)]
 
     def outline(self) -> Sequence[Stage]:
         """Return what is done for each query."""
-        ends, asked = self._ends(None), self._thoroughness
+        ends, asked = self._ends(()), self._thoroughness
         low, high = (f"{100 * share:g} %" for share in BRACKET)
         bracket = f"{low} and {high} of that"
         if self._rates:
             bracket = f"{format_rate(ends.low)} and {format_rate(ends.high)}"
         if len(self._rates) < 2:
             bracket += ", widened until it holds"
-        backlog = f"{format_count(self._probe.records)} records lie there when the engine starts"
+        sizes = ", then ".join(format_count(probe.records) for probe in self._probes)
+        backlog = f"{sizes} records lie there when the engine starts"
+        probes = 0 if self._rates else len(self._probes)
         stages = [
-            Stage(f"probe: {backlog}; how fast does it catch up?", int(not self._rates)),
+            Stage(f"probe: {backlog}; how fast does it catch up?", probes),
             Stage(f"bracket: {bracket}", 2),
             Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
             Stage("confirmation: the lower end must hold each time", asked.confirmations),
@@ -154,30 +163,36 @@ class Sustainable:
 
     def _course(self, query: str, history: Sequence[TrialResult]) -> _Course:
         mine = [result for result in history if result.spec.query == query]
-        probe = next((result for result in mine if result.spec.preload), None)
-        course = _Course(Search(self._ends(probe), self._thoroughness), probe)
+        probes = [result for result in mine if result.spec.preload]
+        course = _Course(Search(self._ends(probes), self._thoroughness), probes)
         for result in mine:
             if not result.spec.preload:
                 course.add(result)
         return course
 
-    def _ends(self, probe: TrialResult | None) -> Ends:
+    def _ends(self, probes: Sequence[TrialResult]) -> Ends:
         if len(self._rates) > 1:
             low, high = self._rates
             return Ends(low, high)
         if self._rates:
             return Ends.around(self._rates[0])
-        return Ends.around((probe and _catch_up_rate(probe)) or GUESS)
+        return Ends.around(_catch_up_rate(probes) or GUESS)
 
     def _next_step(self, course: _Course) -> Step | None:
-        if not self._rates and course.probe is None:
-            return Step(self._probe.rate, "probe")
+        if not self._rates and (probe := self._next_probe(course.probes)):
+            return Step(probe.rate, "probe")
         if step := course.search.next():
             return step
         found = course.search.found()
         if found is None or found.rate is None or len(course.after) == len(self._after):
             return None
         return _after(self._after[len(course.after)], found.rate)
+
+    def _next_probe(self, done: Sequence[TrialResult]) -> Probe | None:
+        """Return a greater backlog until the engine is busy with it for a while."""
+        if done and not 0 < _caught_up_s(done[-1]) < PROBED_S:
+            return None
+        return self._probes[len(done)] if len(done) < len(self._probes) else None
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run, preload = self._run, step.role == "probe"
@@ -192,7 +207,7 @@ class Sustainable:
             transport=run.transport,
             rate=step.rate,
             schedule=step.schedule,
-            duration_s=self._probe.duration_s if preload else duration_s,
+            duration_s=self._probes[0].duration_s if preload else duration_s,
             warmup_s=0.0 if preload else run.warmup_s,
             tail_s=0.0 if preload else 2.0,
             preload=preload,
@@ -207,8 +222,8 @@ class Sustainable:
     def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
         course = self._course(query, history)
         found = course.search.found()
-        probe = course.probe
-        trials = [_told(result, role) for result, role in course.searched]
+        trials = [_told_probe(probe) for probe in course.probes]
+        trials += [_told(result, role) for result, role in course.searched]
         trials += [_told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
         return {
@@ -218,9 +233,9 @@ class Sustainable:
             "limit": found.limit if found else None,
             "confirmations": self._thoroughness.confirmations,
             "conclusion": _conclusion(found, self._thoroughness.confirmations),
-            "catch_up": _catch_up_rate(probe) if probe else None,
+            "catch_up": _catch_up_rate(course.probes),
             "latency": self._latency(course, found),
-            "trials": [*([_told_probe(probe)] if probe else []), *trials],
+            "trials": trials,
         }
 
     def _latency(self, course: _Course, found: Found | None) -> list[Json]:
@@ -270,10 +285,30 @@ def _tried(result: TrialResult) -> Tried:
     return Tried(result.spec.rate, decide(result).outcome, broke_off)
 
 
-def _catch_up_rate(probe: TrialResult) -> float | None:
-    """Return the probe's rate per input stream, as all rates are."""
-    total = probe.metrics.get("rate.catch_up")
-    return None if total is None else total * probe.spec.rate / probe.metrics["rate.offered"]
+def _catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
+    """Return the rate per input stream that the probes tell, as all rates are.
+
+    By how much longer the engine was busy with the greater backlog: that is free of its start.
+    """
+    told = [(_backlog(probe), _caught_up_s(probe)) for probe in probes if _caught_up_s(probe)]
+    if not told:
+        return None
+    (less, shorter_s), (more, longer_s) = [(0.0, 0.0), *told][-2:]
+    if longer_s - shorter_s < LEAST_S:
+        return more / longer_s
+    return (more - less) / (longer_s - shorter_s)
+
+
+def _backlog(probe: TrialResult) -> float:
+    """Count the records of each stream that lay there."""
+    return probe.spec.rate * probe.spec.duration_s
+
+
+def _caught_up_s(probe: TrialResult) -> float:
+    """Return how long the engine was busy with a backlog; 0 when it did not get through."""
+    if "rate.catch_up" not in probe.metrics:
+        return 0.0
+    return probe.metrics["rate.offered"] * probe.spec.duration_s / probe.metrics["rate.catch_up"]
 
 
 def _told(result: TrialResult, role: Role) -> Json:
@@ -288,7 +323,7 @@ def _told(result: TrialResult, role: Role) -> Json:
 
 
 def _told_probe(probe: TrialResult) -> Json:
-    rate = _catch_up_rate(probe)
+    rate = _catch_up_rate([probe])
     reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
     return {
         "trial": probe.spec.number,

@@ -69,6 +69,34 @@ def test_a_probe_that_is_wrong_costs_trials_and_not_the_answer() -> None:
     assert found["rate"] == pytest.approx(50_000, rel=0.1)
 
 
+def probed(start_s: float, rate: float) -> Runs:
+    """Return an engine that needs that long to start, and nothing else is known of it."""
+
+    def run(spec: TrialSpec) -> TrialResult:
+        result = simulate(KINDS["steady"])(spec)
+        if not spec.preload:
+            return result
+        backlog = spec.rate * spec.duration_s
+        told = {"rate.offered": spec.rate, "rate.catch_up": backlog / (start_s + backlog / rate)}
+        return result.model_copy(update={"metrics": told})
+
+    return run
+
+
+def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one() -> None:
+    _, found, _ = search(asked(transport="flight"), probed(start_s=20.0, rate=3e6))
+    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
+    assert roles.count("probe") == 2
+    assert found["catch_up"] == pytest.approx(3e6)
+
+
+def test_an_engine_that_is_busy_for_long_is_probed_once() -> None:
+    _, found, _ = search(asked(transport="flight"), probed(start_s=10.0, rate=5e4))
+    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
+    assert roles.count("probe") == 1
+    assert found["catch_up"] == pytest.approx(2e6 / 50)
+
+
 def test_a_probe_that_fails_leaves_a_guess() -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(KINDS["steady"])(spec)
