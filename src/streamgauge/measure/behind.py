@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamgauge.measure.statistics import Floats
 
@@ -26,11 +27,13 @@ def grid(span: Span, step_ms: int = 1000) -> npt.NDArray[np.int64]:
 def behind(latencies: pa.Table, span: Span, step_ms: int = 1000) -> Floats:
     """Tell at each point of the grid the age, in seconds, of the oldest input still unanswered.
 
-    At t that is the greatest t − intended over outputs with intended ≤ t < emitted, else 0.
+    At t that is the greatest t − intended over outputs with intended ≤ t < emitted, else 0. An
+    input that has to wait for the end of its window counts from then on.
     The table must have the outputs of the whole trial: older ones reach into the span.
     """
     at = grid(span, step_ms)
-    intended = latencies["intended"].to_numpy()
+    latest_input = latencies["intended"]
+    intended = pc.max_element_wise(latest_input, latencies["window_end"]).to_numpy()
     oldest_first = np.argsort(intended, kind="stable")
     intended = intended[oldest_first]
     latest = np.maximum.accumulate(latencies["emitted"].to_numpy()[oldest_first])

@@ -37,6 +37,12 @@ def test_an_output_from_before_the_span_reaches_into_it():
     assert behind(table([(99_000, 102_000)]), SPAN)[:3].tolist() == [1.0, 2.0, 0.0]
 
 
+def test_what_waits_for_the_end_of_its_window_counts_from_then_on():
+    row = {"key": "1", "intended": 99_000, "window_end": 101_000, "emitted": 103_000}
+    found = behind(pa.Table.from_pylist([row], schema=LATENCIES), SPAN)
+    assert found[:5].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]
+
+
 def test_without_outputs_nothing_is_behind():
     assert behind(table([]), SPAN).tolist() == [0.0] * 10
 

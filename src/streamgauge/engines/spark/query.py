@@ -58,6 +58,8 @@ class SparkQuery:
     stateful: bool = False
     asynchronous: bool = False
     """Offsets may be written while the next batch runs: stateless queries to Kafka."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of Spark, where the query is tuned."""
 
     @property
     def modes(self) -> tuple[Mode, ...]:

@@ -80,7 +80,7 @@ def resolve(
     profile = _profile(job.options)
     settings = dict(_BASE)
     if profile == "tuned":
-        settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus)}
+        settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus), **query.settings}
     if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
         settings |= _ASYNC_PROGRESS
     if job.transport == "flight":

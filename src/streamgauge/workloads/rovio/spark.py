@@ -20,6 +20,8 @@ FIELDS = ("id", "intended", "delay_ms", "user", "pack", "price")
 
 SLICED_FROM = 4
 """Windows that overlap so often are put together from slices."""
+GROUPS_PER_SECOND = 4096
+"""Groups into which the join puts users and packs, by the length of a window."""
 
 _INGESTED = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 """The time at which the source handed a record over; current_timestamp() is one per batch."""
@@ -50,45 +52,48 @@ def _sums(rows: DataFrame, window: Column) -> DataFrame:
 
 
 def join(streams: Streams, context: QueryContext) -> DataFrame:
-    """Pair purchases with ads of the same user and gem pack in the same window."""
+    """Pair purchases with ads of the same user and gem pack in the same window.
+
+    A join of Spark's keeps every record on its own, looks at each of them in every batch, and so
+    takes half of its time to forget. Here the records of a window are brought together in groups
+    of users and packs, like those of a cogroup, and pairs are made at its end.
+    """
     parameters = _parameters(context)
     purchases = _events(
         streams["purchases"], context, purchase="id", user="user", pack="pack", price="price"
     )
     ads = _events(streams["ads"], context, ad="id", user="user", pack="pack")
-    how = _tumbling_pairs if parameters.size_ms == parameters.slide_ms else _sliding_pairs
-    pairs = how(purchases.alias("p"), ads.alias("a"), parameters)
-    fields = ("purchase", "ad", "p.user", "p.pack", "price")
+    count = GROUPS_PER_SECOND * max(1, parameters.size_ms // 1000)
+    group = F.pmod(F.xxhash64("user", "pack"), F.lit(count)).cast("int").alias("group")
+    bought, seen = (
+        side.select("time", group, F.struct(*side.drop("time").columns).alias(name))
+        for side, name in ((purchases, "p"), (ads, "a"))
+    )
+    groups = _windowed_groups(bought.unionByName(seen, allowMissingColumns=True), parameters)
+    each = groups.select("window", "ads", F.explode("purchases").alias("p"))
+    pairs = each.select("window", "p", F.explode(F.filter("ads", _is_for)).alias("a"))
+    fields = ("p.purchase", "a.ad", "p.user", "p.pack", "p.price")
     ingested = F.greatest("p.ingested", "a.ingested")
-    return pairs.select(_line(F.col("start"), *map(F.col, fields), ingested))
+    return pairs.select(_line(F.unix_millis("window.start"), *map(F.col, fields), ingested))
 
 
-def _tumbling_pairs(purchases: DataFrame, ads: DataFrame, parameters: Parameters) -> DataFrame:
-    """Join on the window as well: Spark forgets a window's records at its end."""
-    window = F.window("time", _ms(parameters.size_ms)).alias("window")
-    left = purchases.select("*", window).alias("p")
-    right = ads.select("*", window).alias("a")
-    same = [F.col(f"p.{name}") == F.col(f"a.{name}") for name in ("window", "user", "pack")]
-    return left.join(right, same).select("*", F.unix_millis("p.window.start").alias("start"))
-
-
-def _sliding_pairs(purchases: DataFrame, ads: DataFrame, parameters: Parameters) -> DataFrame:
-    """Join records less than a window apart, then tell the windows that hold both.
-
-    So a record is sent and kept once, however many windows it lies in.
-    """
+def _windowed_groups(events: DataFrame, parameters: Parameters) -> DataFrame:
+    """Bring the records of a window and a group together; where windows overlap, by slices."""
     size, slide = parameters.size_ms, parameters.slide_ms
-    apart = F.expr(f"interval {size} milliseconds")
-    bought, seen = F.col("p.time"), F.col("a.time")
-    near = (seen < bought + apart) & (bought < seen + apart)
-    same = [F.col(f"p.{name}") == F.col(f"a.{name}") for name in ("user", "pack")]
-    pairs = purchases.join(ads, [*same, near])
-    latest, earliest = (F.unix_millis(f(bought, seen)) for f in (F.greatest, F.least))
-    first = latest - size - (latest - size) % slide + slide
-    last = earliest - earliest % slide
-    with_bounds = pairs.select("*", first.alias("first"), last.alias("last"))
-    starts = F.explode(F.sequence("first", "last", F.lit(slide).cast("long")))
-    return with_bounds.where(F.col("first") <= F.col("last")).select("*", starts.alias("start"))
+    slice_ms = math.gcd(size, slide)
+    slices = events.groupBy(F.window("time", _ms(slice_ms)).alias("window"), "group").agg(
+        F.collect_list("p").alias("purchases"), F.collect_list("a").alias("ads")
+    )
+    if slice_ms == size:
+        return slices
+    window = F.window(F.window_time("window"), _ms(size), _ms(slide)).alias("window")
+    both = [F.flatten(F.collect_list(name)).alias(name) for name in ("purchases", "ads")]
+    return slices.groupBy(window, "group").agg(*both)
+
+
+def _is_for(ad: Column) -> Column:
+    """Tell whether an ad is for the user and the pack of the purchase beside it."""
+    return (ad["user"] == F.col("p.user")) & (ad["pack"] == F.col("p.pack"))
 
 
 def _events(stream: DataFrame, context: QueryContext, **columns: str) -> DataFrame:
@@ -142,9 +147,12 @@ QUERIES: Mapping[str, SparkQuery] = {
         join,
         default="microbatch",
         refused={"realtime": _NO_JOIN, "continuous": _NO_JOIN},
-        # A record as old as the watermark is late for a join: one with the newest time must not be.
-        watermark_delay_ms=1,
         watermark_delay_partitioned_ms=100,
         stateful=True,
+        settings={
+            "spark.driver.memory": "4g",
+            # Lists of very many groups are put together in memory; by default Spark sorts them.
+            "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(1 << 24),
+        },
     ),
 }

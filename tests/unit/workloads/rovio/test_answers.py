@@ -257,7 +257,7 @@ def test_pairs_are_those_of_the_brute_force(
         assert row["value"].decode() == f"{output}|{max(inside)}"
         assert row["intended"] == BEGIN + max(p.intended, a.intended)
         assert row["appended"] == max(p.appended, a.appended)
-        assert row["window_end"] is None
+        assert row["window_end"] == start + parameters.size_ms
         assert row["optional"] == bool({p.id, a.id} & too_late)
 
 

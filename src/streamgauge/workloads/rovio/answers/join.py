@@ -72,8 +72,8 @@ class Pairs:
         row, start = windows(
             np.minimum(*both), np.maximum(*both), parameters.size_ms, parameters.slide_ms
         )
-        event = _latest(of_windows, start + parameters.size_ms)
-        return _pair_rows(purchase[row], ad[row], start, event)
+        end = start + parameters.size_ms
+        return _pair_rows(purchase[row], ad[row], start, end, _latest(of_windows, end))
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with user, pack, window, purchase and ad as key."""
@@ -200,8 +200,10 @@ def _pairs(records: Records, size_ms: int) -> tuple[Records, Records]:
     return records[purchases[row]], records[ads[first[row] + position]]
 
 
-def _pair_rows(purchase: Records, ad: Records, start: Integers, event: Integers) -> pa.Table:
-    """Write the pairs; they have no window's end, since nobody has to wait for it."""
+def _pair_rows(
+    purchase: Records, ad: Records, start: Integers, end: Integers, event: Integers
+) -> pa.Table:
+    """Write the pairs: each is to be there at its window's end, and may be before."""
     user_and_pack = joined(purchase["user"], purchase["pack"])
     window_and_ids = joined(start, purchase["id"], ad["id"])
     output = pc.binary_join_element_wise(
@@ -214,7 +216,7 @@ def _pair_rows(purchase: Records, ad: Records, start: Integers, event: Integers)
             "value": pc.cast(value, pa.binary()),
             "intended": np.maximum(purchase["intended"], ad["intended"]),
             "appended": np.maximum(purchase["appended"], ad["appended"]),
-            "window_end": pa.nulls(len(start), pa.int64()),
+            "window_end": end,
             "optional": purchase["late"] | ad["late"],
         },
         schema=EXPECTED,
