@@ -26,7 +26,8 @@ RUNS = Path(__file__).parents[1] / "runs"
 _PULLED = 20_000_000
 _CHUNK = 1_000_000
 _PARTITIONS = 2
-_TIMES = {"warmup": "30s", "duration": "60s"}
+_TIMES = {"warmup": "60s", "duration": "180s"}
+"""As long as a trial of a search: in less the trend of windows cannot be told."""
 AGGREGATION, JOIN, KAFKA = 1_500_000, 100_000, 250_000
 """Events a second and stream that must be sustained."""
 

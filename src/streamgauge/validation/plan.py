@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from streamgauge.errors import TrialInvalid
 
-RANGE = 50_000
-"""Records in a range, about."""
-GENERATED_RANGE = 1_000_000
-"""The same of records that are generated, not read: their columns need no parsing."""
-GENERATED_RANGE_OF_GROUPS = 250_000
+
+@dataclass(frozen=True)
+class Cut:
+    """How many records of a source go together, about."""
+
+    range: int
+    """That one task reads."""
+    bucket: int
+    """Whose keys fall into one bucket: every range hands something on to every bucket."""
+
+
+READ = Cut(50_000, 50_000)
+GENERATED = Cut(2_000_000, 4_000_000)
+"""Columns that need no parsing, of which only sums are handed on."""
+GENERATED_IN_GROUPS = Cut(250_000, 250_000)
 """The same where every record is handed on with its key."""
-BUCKET = 50_000
-"""Records whose keys fall into one bucket, about."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Range:
 
 
 def ranges(
-    extents: Mapping[str, list[tuple[int, int]]], aligned: int, size: int = RANGE
+    extents: Mapping[str, list[tuple[int, int]]], aligned: int, size: int = READ.range
 ) -> list[Range]:
     """Cut every partition into ranges that begin at multiples of `aligned`.
 
@@ -54,6 +62,6 @@ def ranges(
     return found
 
 
-def buckets(records: int) -> int:
-    """Tell into how many buckets so many records go."""
-    return max(1, math.ceil(records / BUCKET))
+def buckets(records: Iterable[tuple[int, Cut]]) -> int:
+    """Tell into how many buckets so many records go, of sources that are cut in that way."""
+    return max(1, math.ceil(sum(count / cut.bucket for count, cut in records)))

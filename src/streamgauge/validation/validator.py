@@ -98,16 +98,15 @@ def validate(
         sources[tasks.OUTPUT] = output
     extents = {name: records.extent() for name, records in sources.items()}
     done = _table_outputs(query, tables) if answers else None
-    sizes = {name: _range_size(records, query.answers) for name, records in sources.items()}
-    count = sum(
-        high * plan.RANGE // sizes[name] for name, extent in extents.items() for _, high in extent
-    )
+    cuts = {name: _cut(records, query.answers) for name, records in sources.items()}
+    counts = [(high, cuts[name]) for name, extent in extents.items() for _, high in extent]
+    counts.append((0 if done is None else len(done), plan.READ))
     work = tasks.Work(
         sources=sources,
         ranges=tuple(
             part
             for name, extent in extents.items()
-            for part in plan.ranges({name: extent}, query.answers.aligned, sizes[name])
+            for part in plan.ranges({name: extent}, query.answers.aligned, cuts[name].range)
         ),
         answers=query.answers,
         context=AnswerContext(
@@ -116,7 +115,7 @@ def validate(
             # What a query did to its tables is looked at here: tasks have no use for them.
             tables={} if done is not None else tables,
         ),
-        buckets=plan.buckets(count + (0 if done is None else len(done))),
+        buckets=plan.buckets(counts),
         judged=answers,
     )
     try:
@@ -137,11 +136,11 @@ def validate(
     )
 
 
-def _range_size(records: Records, answers: Answers) -> int:
+def _cut(records: Records, answers: Answers) -> plan.Cut:
     if not isinstance(records, QueueRecords):
-        return plan.RANGE
+        return plan.READ
     in_groups = isinstance(answers, AnswersInGroups)
-    return plan.GENERATED_RANGE_OF_GROUPS if in_groups else plan.GENERATED_RANGE
+    return plan.GENERATED_IN_GROUPS if in_groups else plan.GENERATED
 
 
 def _horizon_ms(inputs: Iterable[Records], watermark_delay_ms: int) -> int:

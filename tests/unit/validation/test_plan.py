@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.validation.plan import Range, buckets, ranges
+from streamgauge.validation.plan import READ, Cut, Range, buckets, ranges
 
 
 def test_partitions_are_cut_into_ranges() -> None:
@@ -41,4 +41,8 @@ def test_a_beginning_that_is_gone_is_an_error() -> None:
 
 @pytest.mark.parametrize(("records", "count"), [(0, 1), (50_000, 1), (50_001, 2)])
 def test_buckets_grow_with_the_records(records: int, count: int) -> None:
-    assert buckets(records) == count
+    assert buckets([(records, READ)]) == count
+
+
+def test_sources_that_are_cut_otherwise_share_the_buckets() -> None:
+    assert buckets([(75_000, READ), (200, Cut(range=100, bucket=400))]) == 2
