@@ -33,8 +33,8 @@ test: lint ## Everything: check, and the tests with the real services and a brow
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)
 
-picture: setup ## Draw docs/picture.svg from a real run: make picture RUN=@0
-	@$(PY) -m streamgauge.report.picture $(or $(RUN),@0) docs/picture.svg
+picture: setup ## Draw a run: make picture RUN=@0 FILE=docs/picture.svg
+	@$(PY) -m streamgauge.report.picture $(or $(RUN),@0) "$(or $(FILE),docs/picture.svg)"
 
 clean: ## Remove .venv, .tools and caches (runs/ stays)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

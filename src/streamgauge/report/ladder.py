@@ -1,8 +1,11 @@
-"""The search for a rate in the terminal: its trials in their order, then what it found."""
+"""The search for a rate in the terminal: its trials in their order, then what it found.
+
+The latencies at that rate are a table in the columns in which Karimov et al. print theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -10,8 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report.searches import Search
-from streamgauge.units import format_rate
+from streamgauge.spec.trial import TrialResult
+from streamgauge.units import format_duration, format_rate
 
+_PUBLISHED = ("mean", "min", "max", "p90", "p95", "p99")
 _STYLES = {"pass": "green", "fail": "bold red", "invalid": "yellow", "inconclusive": "yellow"}
 
 
@@ -37,3 +42,26 @@ def render(search: Search, ceiling: float | None = None) -> Iterator[RenderableT
     if ceiling is not None:
         yield Text(f"  harness ceiling (noop): {format_rate(ceiling)}", style="dim")
     yield Text.assemble("  ", (search["query"], "bold"), ": ", (search["conclusion"], "bold"))
+
+
+def render_latencies(search: Search, results: Sequence[TrialResult]) -> Iterator[RenderableType]:
+    """Show the event-time latency at the rate that was found, and at what was tried after it."""
+    of = {result.spec.number: result for result in results}
+    told = [(each["at"], of[each["trial"]]) for each in search["latency"] if each["trial"] in of]
+    if not told:
+        return
+    table = Table(box=box.MARKDOWN, title="event-time latency", title_justify="left")
+    table.add_column("at")
+    for name in ("rate", *_PUBLISHED, "processing-time mean", "CPU engine"):
+        table.add_column(name, justify="right", no_wrap=name in _PUBLISHED)
+    for at, result in told:
+        table.add_row(at, format_rate(result.spec.rate), *_figures(result))
+    yield table
+
+
+def _figures(result: TrialResult) -> Iterator[str]:
+    metrics = result.metrics
+    names = (*(f"event_latency.{name}" for name in _PUBLISHED), "processing_latency.mean")
+    for name in names:
+        yield format_duration(metrics[name]) if name in metrics else "–"
+    yield f"{metrics['cpu.engine']:.2f}" if "cpu.engine" in metrics else "–"

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from streamgauge.report import ladder, trial_table
-from streamgauge.report.searches import latency_trials, searches
+from streamgauge.report.searches import searches
 from streamgauge.report.studies import render_study
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.repeats import Repeats, repeats
@@ -23,10 +23,8 @@ def render(folder: RunFolder) -> RenderableType:
     parts: list[RenderableType] = [_headline(record)]
     if found := searches(record.answer):
         known = _ceiling(record)
-        parts += [part for search in found for part in ladder.render(search, known)]
-        numbers = {number for search in found for number in latency_trials(search)}
-        if shown := [result for result in results if result.spec.number in numbers]:
-            parts += trial_table.render(shown)
+        for search in found:
+            parts += [*ladder.render(search, known), *ladder.render_latencies(search, results)]
     else:
         parts += render_study(folder) or trial_table.render(results)
         parts += _remarks(results, record.spec.objectives)

@@ -89,13 +89,21 @@ def distribution_spec() -> Spec:
     return _layered(260, [lines, _here()])
 
 
-def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
-    """Return a picture of many trials: a dot for each of some single latencies."""
+def picture_config(*, legend: bool) -> Spec:
+    """Return the looks of a picture that stands on its own, in a page of text."""
+    shown: Spec = {"disable": not legend, "title": None, "orient": "top", "symbolOpacity": 1}
+    return {**CONFIG, "background": "white", "padding": 12, "legend": shown}
+
+
+def small_multiples(columns: int, title: str, subtitle: str, series: Sequence[str]) -> Spec:
+    """Return a picture of many trials: a dot for each of some latencies, of some kinds."""
     written = [FLOOR_MS, *(step * 10.0**power for power in range(7) for step in (1, 2, 5))]
-    mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55, "color": PALETTE[0]}
+    mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55}
+    colours: Spec = {"domain": [*series], "range": [*PALETTE[: len(series)]]}
     encoding: Spec = {
         "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
         "y": value_axis("ms", log=True, log_values=written),
+        "color": {"field": "s", "type": "nominal", "scale": colours},
     }
     header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
     return {
@@ -105,7 +113,7 @@ def small_multiples(columns: int, title: str, subtitle: str) -> Spec:
         "facet": {"field": "trial", "type": "nominal", "sort": None, "header": header},
         "columns": columns,
         "spec": {"width": 230, "height": 130, "mark": mark, "encoding": encoding},
-        "config": {**CONFIG, "background": "white", "padding": 12},
+        "config": picture_config(legend=len(series) > 1),
     }
 
 

@@ -1,20 +1,48 @@
 import re
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.report.picture import draw
+from tests import simulated
 from tests.unit.report.conftest import RunMaker
+from tests.unit.report.test_ladder import ENGINE, SPEC
 
 
-def test_the_picture_shows_every_trial_and_needs_nothing_from_elsewhere(make: RunMaker) -> None:
+def needs_nothing_from_elsewhere(picture: str) -> bool:
+    addresses = set(re.findall(r"https?://[^\"']*", picture))
+    own = addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    return own and not re.search(r"@font-face|<image|href=", picture)
+
+
+def test_the_picture_shows_every_trial_in_both_times(make: RunMaker) -> None:
     picture = draw(make(trials=2, outputs=3000))
     assert "q1 at 1k/s, microbatch" in picture
     assert "q3 at 1k/s, microbatch" in picture
-    assert 400 < picture.count("<path") < 900
-    addresses = set(re.findall(r"https?://[^\"']*", picture))
-    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
-    assert not re.search(r"@font-face|<image|href=", picture)
+    assert {"event time", "processing time"} <= set(re.findall(r">([^<>]+)</text>", picture))
+    assert picture.count("<path") > 100
+    assert needs_nothing_from_elsewhere(picture)
+
+
+def test_without_the_time_of_ingestion_single_latencies_are_shown(make: RunMaker) -> None:
+    run = make(trials=1, outputs=3000)
+    file = run.trial_folder(1) / "latency.parquet"
+    table = pq.read_table(file)
+    unknown = pa.nulls(len(table), pa.int64())
+    pq.write_table(table.drop_columns(["ingested"]).append_column("ingested", unknown), file)
+    picture = draw(run)
+    assert "processing time" not in picture
+    assert 200 < picture.count("<path") < 450
+
+
+def test_a_search_is_a_ladder_with_the_latencies_beside_it(tmp_path: Path) -> None:
+    picture = draw(simulated.write_search(tmp_path, SPEC, simulated.simulate(ENGINE)))
+    assert "q3: rate, trial by trial" in picture
+    assert "over the rate" in picture
+    assert needs_nothing_from_elsewhere(picture)
 
 
 def test_a_run_without_latencies_has_no_picture(make: RunMaker) -> None:
