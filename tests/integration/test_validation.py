@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -517,6 +518,24 @@ def test_a_validator_that_died_is_no_verdict_and_is_started_again(
     with pytest.raises(TrialInvalid, match="Spark failed while validating"):
         validate(spark, BY_NAME["identity"], {"sensor1": inputs}, output, {}, job)
     assert check(session, "identity", inputs, output).counts.missing == 10
+
+
+def test_a_validation_that_is_cancelled_was_interrupted(session: Session, topics: Topics) -> None:
+    inputs = topics.filled(sensor_values(100_000), partitions=2)
+    context, over = session.get().sparkContext, threading.Event()
+
+    def cancel() -> None:  # as PySpark does when Ctrl-C is pressed
+        while not over.wait(0.05):
+            context.cancelAllJobs()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            check(session, "identity", inputs, topics.filled([]))
+    finally:
+        over.set()
+        canceller.join()
 
 
 # ---- the session

@@ -55,13 +55,13 @@ class Probe:
         return self.rate * self.duration_s
 
 
-PROBES: Mapping[str, tuple[Probe, ...]] = {"flight": (Probe(200_000.0), Probe(3_200_000.0))}
-"""Each is for an engine that was through with the one before too soon to tell anything.
+PROBES: Mapping[str, Probe] = {"flight": Probe(rate=200_000.0)}
+"""Without a broker an engine is through with a million before anything can be told."""
+GREATER: Mapping[float, int] = {30.0: 16, 60.0: 4}
+"""Times of a backlog that follow where an engine was through in so many seconds.
 
-Where nothing has to be sent to a broker, a backlog of any size costs nothing.
+Only without a broker, where a backlog of any size costs nothing.
 """
-PROBED_S = 30.0
-"""How long an engine is busy with a backlog, its start included, when that tells its rate."""
 
 
 @dataclass
@@ -96,14 +96,14 @@ class Sustainable:
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
         self._after = run.after[-1:] if run.quick else run.after
-        quick, full = (Probe(20_000.0, 5.0),), PROBES.get(run.transport, (Probe(),))
-        self._probes = quick if run.quick else full
+        self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
+        self._greater = GREATER if run.transport == "flight" and not run.quick else {}
         _refuse(run, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the first trial of each query."""
         bracket = Step(self._ends(()).low, "bracket")
-        first = bracket if self._rates else Step(self._probes[0].rate, "probe")
+        first = bracket if self._rates else Step(self._probe.rate, "probe")
         return [self._trial(number, query, first) for number, query in enumerate(self._queries, 1)]
 
     def outline(self) -> Sequence[Stage]:
@@ -115,11 +115,12 @@ class Sustainable:
             bracket = f"{format_rate(ends.low)} and {format_rate(ends.high)}"
         if len(self._rates) < 2:
             bracket += ", widened until it holds"
-        sizes = ", then ".join(format_count(probe.records) for probe in self._probes)
-        backlog = f"{sizes} records lie there when the engine starts"
-        probes = 0 if self._rates else len(self._probes)
+        backlog = f"{format_count(self._probe.records)} records lie there when the engine starts"
+        probe = f"probe: {backlog}; how fast does it catch up?"
+        if self._greater:
+            probe += " Once more with more, if it is through too soon to tell"
         stages = [
-            Stage(f"probe: {backlog}; how fast does it catch up?", probes),
+            Stage(probe, 0 if self._rates else 1 + bool(self._greater)),
             Stage(f"bracket: {bracket}", 2),
             Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
             Stage("confirmation: the lower end must hold each time", asked.confirmations),
@@ -179,8 +180,8 @@ class Sustainable:
         return Ends.around(_catch_up_rate(probes) or GUESS)
 
     def _next_step(self, course: _Course) -> Step | None:
-        if not self._rates and (probe := self._next_probe(course.probes)):
-            return Step(probe.rate, "probe")
+        if not self._rates and (rate := self._next_probe(course.probes)):
+            return Step(rate, "probe")
         if step := course.search.next():
             return step
         found = course.search.found()
@@ -188,11 +189,15 @@ class Sustainable:
             return None
         return _after(self._after[len(course.after)], found.rate)
 
-    def _next_probe(self, done: Sequence[TrialResult]) -> Probe | None:
-        """Return a greater backlog until the engine is busy with it for a while."""
-        if done and not 0 < _caught_up_s(done[-1]) < PROBED_S:
+    def _next_probe(self, done: Sequence[TrialResult]) -> float | None:
+        """Return how large a backlog is to be worked off, as a rate; None when that was done."""
+        if not done:
+            return self._probe.rate
+        passed_s = _caught_up_s(done[0])
+        if len(done) > 1 or passed_s == 0:
             return None
-        return self._probes[len(done)] if len(done) < len(self._probes) else None
+        times = next((self._greater[s] for s in self._greater if passed_s < s), None)
+        return None if times is None else self._probe.rate * times
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run, preload = self._run, step.role == "probe"
@@ -207,7 +212,7 @@ class Sustainable:
             transport=run.transport,
             rate=step.rate,
             schedule=step.schedule,
-            duration_s=self._probes[0].duration_s if preload else duration_s,
+            duration_s=self._probe.duration_s if preload else duration_s,
             warmup_s=0.0 if preload else run.warmup_s,
             tail_s=0.0 if preload else 2.0,
             preload=preload,

@@ -27,6 +27,8 @@ class Backlog:
     emitted_ms: npt.NDArray[np.int64]
     """Append times of its outputs."""
     drained: bool
+    windowed: bool = False
+    """Whether outputs wait for the end of a window, so that they all come at the end."""
 
 
 def catch_up_rate(backlog: Backlog) -> float | None:
@@ -50,7 +52,7 @@ def _by_progress(seen: Offsets) -> float | None:
 
 
 def _by_outputs(backlog: Backlog) -> float | None:
-    if not backlog.drained or len(backlog.emitted_ms) == 0:
+    if not backlog.drained or backlog.windowed or len(backlog.emitted_ms) == 0:
         return None
     passed_s = float(backlog.emitted_ms.max() - backlog.emitted_ms.min()) / 1000
     return backlog.records / passed_s if passed_s >= LEAST_S else None

@@ -91,6 +91,7 @@ class _Facts:
         self.outcome = outcome
         self.span = outcome.measured or Span(0, 0)
         self.streams = len(query.streams)
+        self.windowed = query.window_ms is not None
         self.still_s = still_s(query, outcome.job.trigger_s)
         validation = outcome.validation
         self.all = validation.latencies if validation else None
@@ -194,6 +195,7 @@ class _Facts:
                 ),
                 emitted_ms=emitted,
                 drained=outcome.drain.drained is True,
+                windowed=self.windowed,
             )
         )
         offered = outcome.spec.rate * self.streams

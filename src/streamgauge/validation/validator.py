@@ -36,6 +36,8 @@ from streamgauge.validation import plan, tasks
 from streamgauge.validation.queue_records import QueueRecords
 from streamgauge.validation.records import Records
 
+_CANCELLED = "SPARK_JOB_CANCELLED"
+"""What PySpark makes of Ctrl-C, and of nothing else here."""
 _SLICE = 200_000
 """Outputs in tables that are cut into buckets at once."""
 
@@ -121,6 +123,8 @@ def validate(
     try:
         rows = _run(spark, work, done)
     except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
+        if _CANCELLED in str(error):
+            raise KeyboardInterrupt from error
         raise _unvalidated(error) from error
     matched = Match.combine(tasks.matches(rows))
     times, inversions = _times(rows.filter(pc.field("kind") == "times"))

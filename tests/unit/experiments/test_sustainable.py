@@ -83,18 +83,21 @@ def probed(start_s: float, rate: float) -> Runs:
     return run
 
 
-def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one() -> None:
-    _, found, _ = search(asked(transport="flight"), probed(start_s=20.0, rate=3e6))
-    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
-    assert roles.count("probe") == 2
-    assert found["catch_up"] == pytest.approx(3e6)
+@pytest.mark.parametrize(("start_s", "rate", "times"), [(20.0, 3e6, 16), (20.0, 1e5, 4)])
+def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
+    start_s: float, rate: float, times: int
+) -> None:
+    history, found, _ = search(asked(transport="flight"), probed(start_s, rate))
+    probes = [result.spec.rate for result in history if result.spec.preload]
+    assert probes == [200_000.0, times * 200_000.0]
+    assert found["catch_up"] == pytest.approx(rate)
 
 
 def test_an_engine_that_is_busy_for_long_is_probed_once() -> None:
-    _, found, _ = search(asked(transport="flight"), probed(start_s=10.0, rate=5e4))
+    _, found, _ = search(asked(transport="flight"), probed(start_s=20.0, rate=4e4))
     roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
     assert roles.count("probe") == 1
-    assert found["catch_up"] == pytest.approx(2e6 / 50)
+    assert found["catch_up"] == pytest.approx(2e6 / 70)
 
 
 def test_a_probe_that_fails_leaves_a_guess() -> None:

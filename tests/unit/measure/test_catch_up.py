@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,12 @@ def test_progress_of_an_engine_that_did_not_come_to_the_end_tells_it_too() -> No
 def test_one_batch_is_told_by_its_outputs() -> None:
     seen = offsets((100, 0), (115, 1_000_000))
     assert catch_up_rate(backlog(seen, [110_000, 112_000, 114_000])) == pytest.approx(250_000)
+
+
+def test_outputs_that_wait_for_windows_tell_nothing() -> None:
+    seen = offsets((100, 0), (120, 1_000_000))
+    waited = replace(backlog(seen, [110_000, 112_000, 114_000]), windowed=True)
+    assert catch_up_rate(waited) == pytest.approx(50_000)
 
 
 def test_outputs_all_at_once_leave_the_time_since_the_start() -> None:
