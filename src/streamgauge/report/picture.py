@@ -49,8 +49,11 @@ def _ladders(views: Sequence[SearchView]) -> vega.Spec:
             f"p95 of the {view.kind_of_latency} over the rate",
         )
         charts: list[Json] = [
-            {"title": title, "width": _WIDTH, "height": chart["height"]}
-            | {name: chart[name] for name in ("encoding", "layer")}
+            {
+                "title": title,
+                "width": _WIDTH,
+                **{name: chart[name] for name in ("height", "encoding", "layer")},
+            }
             for title, chart in zip(titles, (ladder, latency), strict=True)
         ]
         rows.append({"hconcat": charts})
