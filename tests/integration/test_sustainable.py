@@ -30,6 +30,7 @@ def test_an_engine_that_dies_sustains_nothing(environment: dict[str, str]) -> No
 def test_a_search_goes_on_after_everything_was_killed(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
+    del environment["STREAMGAUGE_KAFKA"], environment["STREAMGAUGE_POSTGRES"]
     arguments = ["run", "rovio/aggregation", "-e", "reference", "--transport", "flight"]
     search = ["-x", "sustainable", "--quick", "--warmup", "1s", "--duration", "3s"]
     limits = ["--rate", "1k/s,1400/s", "-P", "window=1s,500ms"]
