@@ -114,7 +114,8 @@ def test_what_lies_before_and_after_the_trial_is_left_out(tmp_path: Path) -> Non
 
 def test_behind_is_the_age_of_the_oldest_unanswered_input() -> None:
     due = ORIGIN + np.arange(-10_000, 60_000, 50)
-    table = pa.table({"intended": due, "emitted": due + 2500})
+    no_windows = pa.nulls(len(due), pa.int64())
+    table = pa.table({"intended": due, "emitted": due + 2500, "window_end": no_windows})
     series = behind_series(table, FRAME)
     inside = (series.at_s > 0) & (series.at_s < 50)
     assert series.values[inside] == pytest.approx(2.5, abs=0.06)
