@@ -196,8 +196,8 @@ class Sustainable:
         passed_s = _caught_up_s(done[0])
         if len(done) > 1 or passed_s == 0:
             return None
-        times = next((self._greater[s] for s in self._greater if passed_s < s), None)
-        return None if times is None else self._probe.rate * times
+        times = (times for limit_s, times in self._greater.items() if passed_s < limit_s)
+        return next((self._probe.rate * n for n in times), None)
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run, preload = self._run, step.role == "probe"
@@ -227,7 +227,8 @@ class Sustainable:
     def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
         course = self._course(query, history)
         found = course.search.found()
-        trials = [_told_probe(probe) for probe in course.probes]
+        probes = course.probes
+        trials = [_told_probe(probes[:count]) for count in range(1, len(probes) + 1)]
         trials += [_told(result, role) for result, role in course.searched]
         trials += [_told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
@@ -327,8 +328,10 @@ def _told(result: TrialResult, role: Role) -> Json:
     }
 
 
-def _told_probe(probe: TrialResult) -> Json:
-    rate = _catch_up_rate([probe])
+def _told_probe(probes: Sequence[TrialResult]) -> Json:
+    """Tell what the last of some probes says, together with those before it."""
+    probe = probes[-1]
+    rate = _catch_up_rate(probes) if _caught_up_s(probe) else None
     reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
     return {
         "trial": probe.spec.number,

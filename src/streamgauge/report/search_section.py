@@ -61,11 +61,11 @@ class SearchView:
         return "event-time latency, or else latency," if True in has_event_time else "latency"
 
     def points(self) -> list[Point]:
-        """Return the trials for the ladder; a probe has a place when it has caught up."""
+        """Return the trials for the ladder; the last probe has a place if it caught up."""
         made = []
         for rung in self.rungs:
             rate = self.search["catch_up"] if rung.kind == "probe" else rung.rate
-            if rate is not None:
+            if rate is not None and not (rung.kind == "probe" and rung.was_repeated):
                 made.append(Point(rung.trial, rate, rung.kind, self._says(rung)))
         return made
 

@@ -48,7 +48,7 @@ def rungs(search: Search) -> list[Rung]:
             rate=trial["rate"],
             kind=trial["outcome"] or "probe",
             reason=trial["reason"],
-            was_repeated=next_role == "repeat",
+            was_repeated=next_role == "repeat" or trial["role"] == next_role == "probe",
         )
         for trial, next_role in zip(trials, next_roles, strict=False)
     ]

@@ -8,6 +8,7 @@ from streamgauge.planning import Asked, load_experiment, plan_run
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.units import format_rate
 from tests.simulated import KINDS, Runs, simulate
 
 
@@ -90,6 +91,8 @@ def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
     history, found, _ = search(asked(transport="flight"), probed(start_s, rate))
     probes = [result.spec.rate for result in history if result.spec.preload]
     assert probes == [200_000.0, times * 200_000.0]
+    told = [trial["reason"] for trial in found["trials"][:2]]  # type: ignore[index]
+    assert told[1] == f"caught up at {format_rate(rate)}" != told[0]
     assert found["catch_up"] == pytest.approx(rate)
 
 

@@ -24,6 +24,13 @@ def test_modes_that_cannot_give_one_final_output_are_refused(query: str, mode: s
         load_engine("spark").resolve(job(query, mode=mode))
 
 
+def test_the_join_is_tuned_unless_the_defaults_are_asked_for() -> None:
+    spark = load_engine("spark")
+    tuned = spark.resolve(job("join")).settings
+    plain = spark.resolve(job("join", profile="defaults")).settings
+    assert tuned["spark.driver.memory"] == "4g" != plain["spark.driver.memory"]
+
+
 def test_partitions_may_be_out_of_step() -> None:
     resolved = [load_engine("spark").resolve(job("join", count)) for count in (1, 2)]
     assert [spec.watermark_delay_ms for spec in resolved] == [0, 100]
