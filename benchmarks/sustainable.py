@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.simulated import CAPACITY, KINDS, LEAKING, Engine
 from tests.simulated import run as simulate
 
 import streamgauge
-from benchmarks.registry import Measurement, at_most, benchmark
+from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from streamgauge.measure.sustained import Outcome, decide
 from streamgauge.spec.trial import TrialSpec
 
 RUNS = Path(__file__).parents[1] / "runs"
-TARGET = "espbench/identity"
+AGGREGATION: Mapping[str, Any] = {"transport": "flight", "partitions": 2}
 SURVEYS = 3
+MOST_TRIALS = 12
+"""Up to the confirmation, where the bracket holds and nothing has to be repeated."""
+SKEWED = 0.7
+"""Share of the rate with many keys that must be held with a single one."""
 
 TIMES = {"full": (60.0, 180.0), "survey": (30.0, 60.0)}
 """Warm-up and duration in seconds."""
@@ -46,23 +51,57 @@ def wrong_verdicts() -> Iterator[Measurement]:
 
 @benchmark("sustainable", slow=True, makes_runs=True)
 def agreement() -> Iterator[Measurement]:
-    """Three surveys of the same query on Spark, and how far their answers are apart."""
+    """Three surveys of the aggregation on Spark: how far are their answers apart? And skew."""
     rates = []
     for number in range(1, SURVEYS + 1):
-        run = streamgauge.run(TARGET, runs=RUNS, experiment="sustainable", survey=True)
-        rates.append(_rate(run.record.answer))
+        search = _survey()
+        rates.append(float(search["rate"] or 0))
         yield Measurement(f"sustainable.survey.{number}", rates[-1], "1/s", None, None)
+        yield _trials(f"sustainable.survey.{number}.trials", search["trials"])
     apart = 100 * (max(rates) / min(rates) - 1) if min(rates) else float("inf")
     yield at_most("sustainable.surveys_apart", apart, "%", 15)
+    if min(rates):
+        yield from _skewed(min(rates))
 
 
-def _rate(answer: Mapping[str, object]) -> float:
-    """Return the rate that a search has found; 0 when it has found none."""
-    searches = answer["searches"]
-    assert isinstance(searches, list)
+def _survey() -> dict[str, Any]:
+    """Search the highest rate; return what was found."""
+    run = streamgauge.run(
+        "rovio/aggregation",
+        runs=RUNS,
+        experiment="sustainable",
+        survey=True,
+        after=[],
+        **AGGREGATION,
+    )
+    searches: Any = run.record.answer["searches"]
     (search,) = searches
-    assert isinstance(search, dict)
-    return float(str(search["rate"] or 0))
+    return dict(search)
+
+
+def _trials(name: str, trials: Sequence[Mapping[str, Any]]) -> Measurement:
+    """Count the trials of a search; a limit holds only where it could go straight ahead."""
+    straight = not {"widen", "repeat"} & {trial["role"] for trial in trials}
+    if straight:
+        return at_most(name, len(trials), "", MOST_TRIALS)
+    return Measurement(name, len(trials), "", None, None)
+
+
+def _skewed(rate: float) -> Iterator[Measurement]:
+    """Offer a single key a share of the rate that is sustained with many."""
+    offered = SKEWED * rate
+    run = streamgauge.run(
+        "rovio/aggregation",
+        runs=RUNS,
+        rates=[f"{offered:.0f}/s"],
+        parameters={"keys": "single"},
+        warmup="60s",
+        duration="180s",
+        **AGGREGATION,
+    )
+    (result,) = run.results
+    held = decide(result).outcome == "pass"
+    yield at_least("sustainable.single_key", SKEWED if held else 0.0, "of many keys", SKEWED)
 
 
 def _wrong(engine: Engine, shares: tuple[float, ...], length: str) -> float:

@@ -35,7 +35,8 @@ def report(
         str | None,
         typer.Option(
             metavar="FACTOR",
-            help="Show one metric over rate, partitions, mode, engine, cores or date instead.",
+            help="Show one metric instead, over rate, partitions, mode, engine, transport, cores or"
+            " date.",
             envvar="STREAMGAUGE_OVER",
         ),
     ] = None,

@@ -77,6 +77,7 @@ def differences(
         *_changed_items("tag ", dict(base.spec.tags), dict(other.spec.tags)),
         *_changed("engine", one.spec.engine, two.spec.engine),
         *_changed("mode", one.spec.mode, two.spec.mode),
+        *_changed("transport", one.spec.transport, two.spec.transport),
         *_changed_items("", *settings),
         *_changed_items("load ", *loads),
         *_changed_items(
@@ -138,7 +139,6 @@ def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
         ("the warm-up", (one.warmup_s, two.warmup_s)),
     ):
         yield from _differ(what, *(format_duration(each) for each in lengths_s))
-    yield from _differ("the transport", one.transport, two.transport)
 
 
 def _resources(base: Side, other: Side, one: TrialSpec, two: TrialSpec) -> Iterator[str]:

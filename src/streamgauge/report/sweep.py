@@ -30,7 +30,7 @@ _SCALED = {"s": (1000.0, "ms"), "B": (1 / (1 << 20), "MiB"), "B/s": (1 / (1 << 2
 
 
 def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path) -> None:
-    """Write a page that shows a metric over a factor: rate, partitions, cores, mode, engine, date.
+    """Write a page that shows a metric over a factor: for example its rate.
 
     Args:
         folders: The runs; only trials that count are shown.

@@ -112,6 +112,7 @@ _FACTORS: Mapping[str, Callable[[RunRecord, TrialResult], Factor]] = {
     "cores": lambda record, result: result.spec.cores or _cores(record),
     "mode": lambda _, result: result.spec.mode or "none",
     "engine": lambda _, result: result.spec.engine,
+    "transport": lambda _, result: result.spec.transport,
     "date": lambda record, _: record.started,
 }
 FACTORS = tuple(_FACTORS)
@@ -125,7 +126,7 @@ class _Seen:
     query: str
     factors: Mapping[str, Factor]
     settings: Mapping[str, str]
-    """Options of the engine, the load and its shape."""
+    """Options of the engine, parameters of the workload, the load and its shape."""
     value: float
 
 
@@ -188,9 +189,9 @@ def _series(seen: _Seen, factors: Sequence[str], settings: Sequence[str]) -> Ite
 
 
 def _settings(spec: TrialSpec) -> dict[str, str]:
-    load = {name: str(value) for name, value in spec.load.model_dump(mode="json").items()}
+    typed = {**spec.parameters, **spec.load.model_dump(mode="json")}
     shape = {"shape": spec.schedule} if spec.schedule else {}
-    return {**spec.engine_options, **load, **shape}
+    return {**spec.engine_options, **{name: str(value) for name, value in typed.items()}, **shape}
 
 
 def _point(machine: str, series: str, factor: Factor, values: list[float]) -> Point:

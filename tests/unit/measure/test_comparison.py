@@ -133,6 +133,12 @@ def test_what_was_changed_is_told_and_does_not_hinder():
     assert pair.differences == ("mode: realtime → microbatch", "trigger: none → 1s")
 
 
+def test_the_same_over_another_transport_is_compared():
+    pair = against(repeats(transport="flight"))
+    assert pair.obstacles == ()
+    assert pair.differences == ("transport: kafka → flight",)
+
+
 def test_a_spoiled_trial_is_left_out_and_that_is_told():
     others = [*repeats(), make_trial(4, {"latency.p99": 99.0}, valid=NO, status="invalid")]
     pair = against(others)

@@ -121,9 +121,27 @@ def test_ways_to_send_make_lines_of_their_own(tmp_path):
     ]
 
 
+def test_parameters_of_the_workload_make_lines_of_their_own(tmp_path):
+    trials = [
+        make_trial(1, parameters={"keys": "normal"}),
+        make_trial(2, parameters={"keys": "single"}),
+    ]
+    points = sweep([write_run(tmp_path, trials)], "latency.p99", "rate")
+    assert [point.series for point in points] == [
+        "espbench/q3 · keys=normal",
+        "espbench/q3 · keys=single",
+    ]
+
+
 @pytest.mark.parametrize(
     ("factor", "value"),
-    [("partitions", 1), ("cores", 2), ("engine", "spark"), ("date", "2026-11-16T10:00:00+00:00")],
+    [
+        ("partitions", 1),
+        ("transport", "kafka"),
+        ("cores", 2),
+        ("engine", "spark"),
+        ("date", "2026-11-16T10:00:00+00:00"),
+    ],
 )
 def test_any_factor_can_be_swept(tmp_path, factor, value):
     run = started(write_run(tmp_path, [make_trial()]), "2026-11-16T10:00:00+00:00")
