@@ -18,8 +18,8 @@ from streamgauge.load.senders import Senders
 from streamgauge.measure.sustained import decide
 from streamgauge.planning import load_workload
 from streamgauge.services import runtime
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.transports.flight import QueueClient
 

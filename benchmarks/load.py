@@ -28,8 +28,8 @@ from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka import EmbeddedKafka
 from streamgauge.services.service import all_up
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import sensors

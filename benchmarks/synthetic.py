@@ -16,9 +16,9 @@ from streamgauge.measure import latency, statistics
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.metrics import ROLES
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Span
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec, Verdict
+from streamgauge.spec.values import Span
 
 START_MS = 1_794_848_000_000
 """When the load of every made-up trial begins."""

@@ -18,8 +18,9 @@ from confluent_kafka import Producer
 
 from benchmarks.registry import Measurement, at_most, benchmark
 from streamgauge.services import embedded
-from streamgauge.spec.contracts import Endpoints, JobSpec
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.engine import JobSpec
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.validation.records import KafkaRecords
 from streamgauge.validation.session import Session

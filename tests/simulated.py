@@ -17,9 +17,9 @@ from streamgauge.measure import statistics, sustained
 from streamgauge.measure.behind import Offsets, behind, lag
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Span
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.spec.values import Span
 
 EPOCH_S = 1_000_000
 OUTPUT_EVERY_S = 0.05

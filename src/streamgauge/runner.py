@@ -22,7 +22,8 @@ from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services import versions as services_versions
 from streamgauge.services.service import RunningService, Service
-from streamgauge.spec.contracts import Concludes, Experiment, Fetches
+from streamgauge.spec.engine import Fetches
+from streamgauge.spec.experiment import Concludes, Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
 from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport

@@ -19,15 +19,10 @@ from streamgauge import registry
 from streamgauge.engines.consuming import RECORDS
 from streamgauge.engines.job import ProcessJob
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import (
-    AnswerContext,
-    Endpoints,
-    Engine,
-    JobSpec,
-    Progress,
-    Resources,
-)
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.engine import Engine, JobSpec, Progress, Resources
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.kafka import KafkaTransport, Record
 from streamgauge.workloads.espbench import database, ddl
 from streamgauge.workloads.espbench.schema import TABLES

@@ -16,8 +16,8 @@ from pyarrow import flight
 
 from streamgauge.load.senders import Senders
 from streamgauge.services import runtime
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.flight import QueueClient
 from streamgauge.trial.again import validate_again

@@ -20,9 +20,9 @@ from streamgauge.measure.verdicts import exit_code
 from streamgauge.results.folder import RunFolder
 from streamgauge.services import embedded
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.run import RunSpec
+from streamgauge.spec.values import Json
 from streamgauge.trial.watch import Clock
 from streamgauge.validation.session import Session
 from tests.integration.trials import PATIENT, Lent, make_spec, ours

@@ -17,8 +17,8 @@ from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders, share_cpus
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport, Record
 from streamgauge.workloads.espbench import sensors

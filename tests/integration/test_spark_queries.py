@@ -18,8 +18,10 @@ from confluent_kafka import Producer
 from streamgauge.engines.job import ProcessJob
 from streamgauge.engines.spark import SparkEngine
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import AnswerContext, Endpoints, JobSpec, Resources
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.engine import JobSpec, Resources
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import Espbench, sensors
 from tests.integration.topics import make_endpoints

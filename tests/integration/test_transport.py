@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
 from tests.integration.topics import make_endpoints
 

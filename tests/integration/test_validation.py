@@ -28,8 +28,9 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
 from streamgauge.services import embedded
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import AnswerContext, JobSpec
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Counts
 from streamgauge.validation.records import KafkaRecords, ParquetRecords, Records, keep
 from streamgauge.validation.session import Session

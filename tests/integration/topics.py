@@ -2,8 +2,8 @@
 
 import uuid
 
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.transport import Endpoints
 
 
 def make_endpoints(

@@ -10,7 +10,7 @@ from streamgauge.units import format_duration, format_rate, format_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamgauge.spec.contracts import Stage
+    from streamgauge.spec.experiment import Stage
     from streamgauge.spec.run import RunSpec
     from streamgauge.spec.trial import TrialSpec
 
@@ -24,7 +24,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
     from streamgauge.planning import load_experiment
     from streamgauge.results.events import count_trials
-    from streamgauge.spec.contracts import Outlines
+    from streamgauge.spec.experiment import Outlines
     from streamgauge.spec.trial import NO_ENGINE
 
     experiment = load_experiment(spec)

@@ -373,7 +373,7 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
     from streamgauge.metrics import parse_objective
     from streamgauge.planning import load_experiment
-    from streamgauge.spec.contracts import Concludes
+    from streamgauge.spec.experiment import Concludes
 
     show_run(folder, as_json=as_json)
     leave_report(folder)

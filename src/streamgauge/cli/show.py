@@ -12,7 +12,7 @@ from streamgauge.errors import unknown_name
 
 if TYPE_CHECKING:
     from streamgauge.results.folder import RunFolder
-    from streamgauge.spec.contracts import Workload
+    from streamgauge.spec.workload import Workload
 
 SHOW_EXAMPLES = """\b
 Examples:

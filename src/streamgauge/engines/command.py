@@ -11,7 +11,8 @@ from typing import ClassVar
 from streamgauge.engines.job import ProcessJob, start_job
 from streamgauge.engines.options import check_options
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.contracts import Endpoints, JobSpec, Problem, Resources
+from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.transport import Endpoints
 
 _EXAMPLE = "Give it like this: -E command='python my_engine.py'."
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from streamgauge.engines.job import ProgressWriter
-from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.flight import QueueClient
 
 RECORDS = pa.schema(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.contracts import Query
+from streamgauge.spec.workload import Query
 
 DEFAULT_OUTPUT = 10
 """Which output is hit, from 0, unless told: the first ones may be all about markers."""

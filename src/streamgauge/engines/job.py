@@ -19,8 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
 from streamgauge.spec.addresses import FLIGHT_TOKEN, POSTGRES_PASSWORD, parse_flight, parse_kafka
-from streamgauge.spec.contracts import Endpoints, JobSpec, Json, Progress, Resources
 from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.engine import JobSpec, Progress, Resources
+from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.values import Json
 
 SCRATCH = "scratch"
 """Folder beside the job file for what an engine needs only while it runs."""

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from streamgauge.engines.options import check_options
 from streamgauge.errors import UsageError
-from streamgauge.spec.contracts import Endpoints, Job, JobSpec, Problem, Resources
+from streamgauge.spec.engine import Job, JobSpec, Problem, Resources
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import NO_ENGINE
 
 

@@ -10,7 +10,8 @@ from typing import ClassVar
 from streamgauge.engines import job as jobs
 from streamgauge.engines.consuming import Reporter, open_inputs, stop_on_sigterm
 from streamgauge.engines.options import check_options
-from streamgauge.spec.contracts import Endpoints, JobSpec, Problem, Resources
+from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.transport import Endpoints
 
 
 class NoopEngine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.contracts import JobSpec
+from streamgauge.spec.engine import JobSpec
 
 
 def check_options(engine: str, job: JobSpec, known: Collection[str]) -> None:

@@ -24,16 +24,11 @@ from streamgauge.engines.faults import Fault, Output
 from streamgauge.engines.options import check_options
 from streamgauge.engines.sinks import OutputSink, Sink, TableSink, TableWriter
 from streamgauge.engines.windows import Buffer, buffer_for
-from streamgauge.spec.contracts import (
-    AnswerContext,
-    Endpoints,
-    JobSpec,
-    Problem,
-    Query,
-    Resources,
-    Workload,
-)
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.workload import Query, Workload
 
 _REFRESH_S = 1.0
 """How old the business tables may be that an answer is computed from."""

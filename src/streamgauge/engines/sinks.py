@@ -10,7 +10,7 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from streamgauge.engines.faults import IN_TABLES, Fault, Output, injector
-from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.flight import QueueClient
 
 

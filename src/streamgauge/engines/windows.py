@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.engines.consuming import RECORDS
-from streamgauge.spec.contracts import AnswerContext, Query
+from streamgauge.spec.answers import AnswerContext
+from streamgauge.spec.workload import Query
 
 SILENCE_S = 1.0
 """After so long without any record an open window is taken for complete."""

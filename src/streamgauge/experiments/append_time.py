@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from streamgauge.experiments.broker import first_without_result, settings, trials_without_engine
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 
 
 class AppendTime:

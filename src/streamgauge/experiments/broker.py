@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import ClassVar
 
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec, Variant
 from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 
 
 class Broker:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 
 STEP_S = 20.0
 WARMUP_S = 10.0

@@ -7,9 +7,9 @@ from itertools import product
 from typing import ClassVar
 
 from streamgauge.errors import UsageError
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 
 
 class FixedRate:

@@ -21,9 +21,10 @@ from streamgauge.experiments.search import (
 from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
-from streamgauge.spec.contracts import Json, Stage
+from streamgauge.spec.experiment import Stage
 from streamgauge.spec.run import FLUCTUATE, RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 from streamgauge.units import format_count, format_rate
 
 GUESS = 1000.0

@@ -32,8 +32,8 @@ from streamgauge.load.queue import Filling, Queue, queue_of
 from streamgauge.load.queue_log import QueueLog
 from streamgauge.load.serving import say, serve
 from streamgauge.spec.addresses import FLIGHT_TOKEN
-from streamgauge.spec.contracts import Workload
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Workload
 from streamgauge.transports.flight import COMMIT, STATE
 from streamgauge.units import format_size
 

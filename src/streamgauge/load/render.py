@@ -14,7 +14,7 @@ from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import write_lines
-from streamgauge.spec.contracts import Workload
+from streamgauge.spec.workload import Workload
 
 
 def main(argv: list[str]) -> None:

@@ -35,8 +35,8 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
-from streamgauge.spec.contracts import Workload
 from streamgauge.spec.trial import NO_ENGINE
+from streamgauge.spec.workload import Workload
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""

@@ -21,7 +21,7 @@ from streamgauge.load.settings import check_load
 from streamgauge.measure.statistics import summarize
 from streamgauge.process import Process
 from streamgauge.spec.addresses import FLIGHT_TOKEN
-from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialSpec
 
 _RENDER_S = 600.0

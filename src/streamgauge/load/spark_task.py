@@ -14,7 +14,7 @@ from streamgauge import registry
 from streamgauge.load.messages import Hello, Line, SenderJob
 from streamgauge.load.sender import Sender
 from streamgauge.load.serving import serve
-from streamgauge.spec.contracts import Workload
+from streamgauge.spec.workload import Workload
 
 _CONNECT_S = 30.0
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from streamgauge.measure.statistics import Floats
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Span
+    from streamgauge.spec.values import Span
 
 TIMELY_S = 5.0
 """Offsets that an engine reports less often than this say nothing about its lag."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from streamgauge.measure.statistics import Floats, named
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Span
+    from streamgauge.spec.values import Span
 
 Ints = npt.NDArray[np.int64]
 

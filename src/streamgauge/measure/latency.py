@@ -15,7 +15,7 @@ from streamgauge.measure import statistics
 from streamgauge.measure.statistics import Floats
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Span
+    from streamgauge.spec.values import Span
 
 SINCE = {
     "latency": ("appended",),

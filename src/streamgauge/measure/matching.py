@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.spec.contracts import AnswersInEventTime
+from streamgauge.spec.answers import AnswersInEventTime
 from streamgauge.spec.trial import Counts
 
 Agree = Callable[[pa.Table, pa.Table], npt.NDArray[np.bool_]]

@@ -16,7 +16,7 @@ from streamgauge.spec.trial import Growth, Pace, TrialResult
 from streamgauge.units import format_duration
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Json, Span
+    from streamgauge.spec.values import Json, Span
 
 LEAST_CONSUMED = 0.98
 """Share of the offered rate that must be worked off."""

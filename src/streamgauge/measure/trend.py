@@ -11,7 +11,7 @@ import numpy.typing as npt
 from streamgauge.measure.statistics import Floats, medians
 
 if TYPE_CHECKING:
-    from streamgauge.spec.contracts import Span
+    from streamgauge.spec.values import Span
 
 BLOCKS = 15
 FEWEST_BLOCKS = 10

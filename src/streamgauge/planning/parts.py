@@ -6,16 +6,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from streamgauge import registry
-from streamgauge.spec.contracts import (
-    Engine,
-    Experiment,
-    JobSpec,
-    Query,
-    ShapesQueries,
-    Workload,
-)
+from streamgauge.spec.engine import Engine, JobSpec
+from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Query, ShapesQueries, Workload
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:

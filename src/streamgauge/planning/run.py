@@ -21,9 +21,10 @@ from streamgauge.planning.load import as_list, on_spark, ways_to_send
 from streamgauge.planning.parts import load_experiment, load_workload, trial_job, trial_query
 from streamgauge.planning.presets import read_preset
 from streamgauge.spec.addresses import parse_postgres
-from streamgauge.spec.contracts import HasColumns, NeedsTime, Workload
+from streamgauge.spec.experiment import NeedsTime
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE
+from streamgauge.spec.workload import HasColumns, Workload
 from streamgauge.units import format_duration, parse_duration, parse_rate
 
 QUICK = {"duration": "20s", "warmup": "15s"}

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from streamgauge.report.frame import Frame
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 _WHOLE = "triggerExecution"
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample
 from streamgauge.measure.limits import Checked
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 
 def as_json(comparisons: Sequence[Comparison], checked: Sequence[Checked] = ()) -> dict[str, Json]:

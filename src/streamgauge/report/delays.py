@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from streamgauge.report.batches import Batch
 from streamgauge.report.frame import Frame
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 from streamgauge.units import format_duration
 
 NOTICEABLE_MS = 100.0

@@ -15,7 +15,7 @@ from streamgauge.report.run import RunView
 from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.ticks import FEWEST_TICKS, STEPS
 from streamgauge.report.trial import TrialView, label
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 from streamgauge.units import format_rate
 
 _HOW_TO_READ = (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.values import Span
 
 MOST_BINS = 400
 """More points than this a chart cannot show."""

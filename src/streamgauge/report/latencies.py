@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from streamgauge.measure.latency import SINCE
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.report.frame import Frame
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 Integers = npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 _VOID = frozenset({"input", "meta"})
 _NUMBER = '<td class="number"'

@@ -15,7 +15,7 @@ from streamgauge.report.search_section import SearchView, search_views
 from streamgauge.report.searches import brackets
 from streamgauge.report.trial import TrialView, label
 from streamgauge.results.folder import RunFolder, find
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 RUNS = Path("runs")
 _DOTS = 300

@@ -10,7 +10,7 @@ from streamgauge.report.keys import SIGNS
 from streamgauge.report.searches import Bracket, Kind
 from streamgauge.report.ticks import ticks
 from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 HELD, OVER = PALETTE[2], PALETTE[1]
 CEILING_DASH = (7, 4)

@@ -13,8 +13,8 @@ from streamgauge.report import vega
 from streamgauge.report.markup import Html, join, tag
 from streamgauge.report.study_tables import APPEND_TIME
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.values import Json
 from streamgauge.units import format_rate, format_size
 
 if TYPE_CHECKING:

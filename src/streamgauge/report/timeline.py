@@ -14,7 +14,7 @@ from streamgauge.measure import behind, trend
 from streamgauge.measure.statistics import Floats
 from streamgauge.metrics import ROLES
 from streamgauge.report.frame import Frame
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 _MIB = 1024.0**2
 _GIB = 1024.0**3

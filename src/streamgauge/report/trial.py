@@ -17,8 +17,8 @@ from streamgauge.report.frame import Frame, frame_of
 from streamgauge.report.latencies import Histogram, Latencies
 from streamgauge.report.timeline import Series, Timeline, behind_series, read_ticks, sender_rates
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.values import Json
 from streamgauge.units import format_duration, format_rate, parse_duration
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamgauge.report.charts import MARKS_IN_SIGHT, Chart, Shape, Unit
-from streamgauge.spec.contracts import Json
+from streamgauge.spec.values import Json
 
 Spec = dict[str, Json]
 

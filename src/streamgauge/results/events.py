@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamgauge.results.summary import reasons
-from streamgauge.spec.contracts import Experiment, Explains, Json, Outlines
+from streamgauge.spec.experiment import Experiment, Explains, Outlines
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Json
 
 TOLD = ("latency.p50", "latency.p99")
 """Metrics of a finished trial that are shown beside its verdicts."""

@@ -13,9 +13,9 @@ import yaml
 
 from streamgauge.results.csv import tables
 from streamgauge.results.folder import RunFolder, RunRecord
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.run import RunSpec, Variant
 from streamgauge.spec.trial import LoadSpec
+from streamgauge.spec.values import Json
 from streamgauge.units import format_rate, parse_rate
 
 _NOT_ASKED = {"preset", "kafka", "postgres", "origins", "variants"}

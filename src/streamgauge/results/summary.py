@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from streamgauge.metrics import parse_objective
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Json
 from streamgauge.spec.trial import NO_ENGINE, TrialResult, Verdict
+from streamgauge.spec.values import Json
 
 
 def summary(folder: RunFolder) -> dict[str, Json]:

@@ -15,8 +15,8 @@ from streamgauge.measure import latency
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.measure.statistics import Floats
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.values import Span
 
 _TIMES = pa.schema([field for field in LATENCIES if field.type == pa.int64()])
 _TRIALS = pa.schema(

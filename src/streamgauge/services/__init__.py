@@ -10,8 +10,8 @@ from streamgauge.errors import unknown_name
 
 if TYPE_CHECKING:
     from streamgauge.services.service import Embedded, Options, Service
-    from streamgauge.spec.contracts import Workload
     from streamgauge.spec.run import RunSpec
+    from streamgauge.spec.workload import Workload
 
 NAMES = ("kafka", "postgres")
 """The services that can be embedded."""

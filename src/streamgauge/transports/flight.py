@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import flight
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.transport import Endpoints
 
 STATE = "state"
 COMMIT = "commit"

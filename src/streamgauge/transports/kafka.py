@@ -27,8 +27,8 @@ from confluent_kafka.admin import (
 )
 
 from streamgauge.errors import NotReady, StreamgaugeError, TrialInvalid
-from streamgauge.spec.contracts import Endpoints
 from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Endpoints
 
 TIMESTAMPS = "message.timestamp.type"
 _TOPIC_SETTINGS = {TIMESTAMPS: "LogAppendTime", "retention.ms": "-1", "retention.bytes": "-1"}

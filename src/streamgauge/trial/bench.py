@@ -12,9 +12,10 @@ from streamgauge.load.messages import SenderSummary
 from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
 from streamgauge.services.service import RunningService
-from streamgauge.spec.contracts import JobSpec, Json, Span
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Status, TrialSpec
+from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.load.messages import Marker
-from streamgauge.spec.contracts import Endpoints, Job, Query, ReportsProgress, Transport
+from streamgauge.spec.engine import Job, ReportsProgress
+from streamgauge.spec.transport import Endpoints, Transport
+from streamgauge.spec.workload import Query
 from streamgauge.transports.kafka import KafkaTransport, Record, Tail
 
 STILL_S = 2.0

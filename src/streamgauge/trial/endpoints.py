@@ -6,9 +6,10 @@ import secrets
 
 from streamgauge.errors import UsageError
 from streamgauge.services import runtime
-from streamgauge.spec.contracts import Endpoints, Query, Transport
 from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.transport import Endpoints, Transport
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Query
 from streamgauge.transports.flight import FlightTransport
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial.bench import Bench

@@ -24,8 +24,9 @@ from streamgauge.measure.messages import headers
 from streamgauge.probes.broker import BrokerCounters
 from streamgauge.probes.sampler import Probe, Row, Sampler
 from streamgauge.spec.addresses import KAFKA_JMX
-from streamgauge.spec.contracts import Endpoints, Span
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.spec.values import Span
 from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench

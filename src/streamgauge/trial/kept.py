@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from streamgauge.errors import UsageError
 from streamgauge.load.outputs import FILE as OUTPUTS
-from streamgauge.spec.contracts import Endpoints, Query
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Query
 from streamgauge.validation.queue_records import QueueRecords, read_log
 from streamgauge.validation.records import KafkaRecords, ParquetRecords, Records, keep
 

@@ -26,16 +26,11 @@ from streamgauge.probes.sampler import Probe, Sampler
 from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
-from streamgauge.spec.contracts import (
-    Act,
-    Endpoints,
-    HasTables,
-    Job,
-    Query,
-    Resources,
-    Span,
-)
+from streamgauge.spec.engine import Job, Resources
+from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Span
+from streamgauge.spec.workload import Act, HasTables, Query
 from streamgauge.trial import kept, record
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s

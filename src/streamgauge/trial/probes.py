@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
-from streamgauge.spec.contracts import Endpoints, HandsOut, Query, Transport
+from streamgauge.spec.transport import Endpoints, HandsOut, Transport
+from streamgauge.spec.workload import Query
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders

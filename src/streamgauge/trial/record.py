@@ -12,8 +12,9 @@ from streamgauge.measure import behind, latency, statistics, sustained, trend, v
 from streamgauge.measure.catch_up import Backlog, catch_up_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
-from streamgauge.spec.contracts import Query, Span
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
+from streamgauge.spec.values import Span
+from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import Outcome
 from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration

@@ -12,7 +12,7 @@ from typing import Protocol
 from streamgauge import machine
 from streamgauge.errors import TrialFailed, TrialInvalid
 from streamgauge.process import end_if_asked
-from streamgauge.spec.contracts import Job
+from streamgauge.spec.engine import Job
 from streamgauge.units import format_duration, format_size
 
 POLL_S = 0.1

@@ -20,14 +20,9 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
-from streamgauge.spec.contracts import (
-    AnswerContext,
-    Answers,
-    AnswersInEventTime,
-    AnswersInGroups,
-    Json,
-)
+from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
 from streamgauge.spec.trial import Counts
+from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range
 from streamgauge.validation.records import Records
 

@@ -23,15 +23,10 @@ from pyspark.sql import SparkSession
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.matching import Match
-from streamgauge.spec.contracts import (
-    AnswerContext,
-    Answers,
-    AnswersInGroups,
-    AnswersInTables,
-    JobSpec,
-    Query,
-)
+from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
+from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Counts
+from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 from streamgauge.validation.queue_records import QueueRecords
 from streamgauge.validation.records import Records

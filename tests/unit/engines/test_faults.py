@@ -2,7 +2,7 @@ import pytest
 
 from streamgauge.engines.faults import Fault, Injector, Output, injector, possible
 from streamgauge.errors import UsageError
-from streamgauge.spec.contracts import Query
+from streamgauge.spec.workload import Query
 from streamgauge.workloads.espbench.workload import Espbench
 
 Q1, Q2, Q3, Q5 = (Espbench.queries[name] for name in ("q1", "q2", "q3", "q5"))

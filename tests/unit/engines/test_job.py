@@ -7,8 +7,9 @@ import pytest
 
 from streamgauge.engines import job as jobs
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.spec.contracts import Endpoints, JobSpec, Progress, Resources
 from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.engine import JobSpec, Progress, Resources
+from streamgauge.spec.transport import Endpoints
 
 JOB = JobSpec(
     workload="espbench",

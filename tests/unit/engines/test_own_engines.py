@@ -9,7 +9,8 @@ from streamgauge.engines.consuming import Reporter
 from streamgauge.engines.noop import NoopEngine
 from streamgauge.engines.reference import ReferenceEngine
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.contracts import Engine, JobSpec, Json
+from streamgauge.spec.engine import Engine, JobSpec
+from streamgauge.spec.values import Json
 
 JOB = JobSpec("espbench", "q3", {}, 1, 1, {})
 COMMAND = {"command": "sh -c 'echo 1'"}

@@ -2,7 +2,7 @@ import pyarrow as pa
 
 from streamgauge.engines.consuming import RECORDS
 from streamgauge.engines.windows import buffer_for
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.workload import Espbench
 
 CONTEXT = AnswerContext(parameters={}, horizon_ms=2**62, tables={})

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streamgauge.measure.behind import Offsets, behind, grid, lag, last_third
 from streamgauge.measure.matching import LATENCIES
-from streamgauge.spec.contracts import Span
+from streamgauge.spec.values import Span
 
 SPAN = Span(100_000, 110_000)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.measure.ingestion import rates, staircase, stairs
-from streamgauge.spec.contracts import Span
+from streamgauge.spec.values import Span
 
 SPAN = Span(1_000_000, 1_120_000)
 

@@ -3,7 +3,7 @@ import pytest
 
 from streamgauge.measure.latency import measured, seconds, summarize
 from streamgauge.measure.matching import LATENCIES
-from streamgauge.spec.contracts import Span
+from streamgauge.spec.values import Span
 
 SPAN = Span(10_000, 20_000)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamgauge.measure.sustained import Looks, Outputs, decide, pace
-from streamgauge.spec.contracts import Span
 from streamgauge.spec.trial import Growth, TrialResult, TrialSpec, Verdict
+from streamgauge.spec.values import Span
 from tests.simulated import CAPACITY, KINDS, LEAKING, run
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.measure.trend import block_medians, trend
-from streamgauge.spec.contracts import Span
+from streamgauge.spec.values import Span
 
 SPAN = Span(1_000_000, 1_300_000)
 AT_MS = np.arange(SPAN.start_ms, SPAN.end_ms, 50)

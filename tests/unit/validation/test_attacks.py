@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.matching import match
-from streamgauge.spec.contracts import AnswerContext, Answers
+from streamgauge.spec.answers import AnswerContext, Answers
 from streamgauge.spec.trial import Counts
 from streamgauge.validation.tasks import logged_outputs
 from streamgauge.workloads.espbench.answers import Identity, Outliers, Statistics

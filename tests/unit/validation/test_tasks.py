@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.validation import tasks
 from streamgauge.validation.plan import Range
 from streamgauge.workloads.espbench.answers import Identity

@@ -17,7 +17,9 @@ from streamgauge.engines.spark.settings import Size, resolve
 from streamgauge.errors import NotReady, unknown_name
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
-from streamgauge.spec.contracts import Endpoints, JobSpec, Problem, Resources, Workload
+from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.workload import Workload
 
 JARS = ("spark-kafka", "postgres-jdbc")
 CONF_DIR = Path(__file__).parent / "conf"

@@ -26,7 +26,8 @@ from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
-from streamgauge.spec.contracts import Endpoints, JobSpec
+from streamgauge.spec.engine import JobSpec
+from streamgauge.spec.transport import Endpoints
 
 POLL_S = 0.5
 

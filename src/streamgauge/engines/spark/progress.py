@@ -11,7 +11,8 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from streamgauge.engines.job import ProgressWriter
-from streamgauge.spec.contracts import Endpoints, Json
+from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.contracts import JobSpec
 from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.engine import JobSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -27,7 +27,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from streamgauge.spec.addresses import parse_flight
-from streamgauge.spec.contracts import Endpoints
+from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.flight import QueueClient
 
 FORMAT = "streamgauge"

@@ -13,7 +13,7 @@ from typing import Literal
 from streamgauge import units
 from streamgauge.engines.spark.query import Mode, SparkQuery
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.contracts import JobSpec
+from streamgauge.spec.engine import JobSpec
 
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")

@@ -10,9 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
-from streamgauge.spec.contracts import Act, Json, Payloads, Query, Span
 from streamgauge.spec.endpoints import PostgresEndpoint
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.values import Json, Span
+from streamgauge.spec.workload import Act, Payloads, Query
 from streamgauge.workloads.espbench import answers, sensor_file, sensors, tables, times
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ import pyarrow.compute as pc
 
 from streamgauge.engines.consuming import RECORDS
 from streamgauge.measure.messages import Integers
-from streamgauge.spec.contracts import AnswerContext, JobSpec, Query
+from streamgauge.spec.answers import AnswerContext
+from streamgauge.spec.engine import JobSpec
+from streamgauge.spec.workload import Query
 from streamgauge.workloads.rovio.parameters import Parameters
 
 _TIMES = r"^(?P<id>\d+);(?P<intended>\d+);(?P<delay>-?\d+);"

@@ -10,8 +10,9 @@ from typing import ClassVar
 import pyarrow as pa
 from pydantic import BaseModel
 
-from streamgauge.spec.contracts import Columns, Json, Payloads, Query
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.values import Json
+from streamgauge.spec.workload import Columns, Payloads, Query
 from streamgauge.workloads.rovio import answers, data
 from streamgauge.workloads.rovio.parameters import Parameters
 

@@ -5,7 +5,7 @@ import pytest
 
 from streamgauge.engines.spark import SparkEngine
 from streamgauge.errors import UsageError
-from streamgauge.spec.contracts import JobSpec
+from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.espbench import Espbench
 from streamgauge.workloads.espbench.spark import QUERIES
 

@@ -3,7 +3,7 @@ import pytest
 from streamgauge.engines.spark.query import BatchWriter, Mode, QueryContext, SparkQuery, Streams
 from streamgauge.engines.spark.settings import Size, placed, resolve, slots
 from streamgauge.errors import UsageError
-from streamgauge.spec.contracts import JobSpec
+from streamgauge.spec.engine import JobSpec
 
 
 def build(streams: Streams, context: QueryContext) -> BatchWriter:

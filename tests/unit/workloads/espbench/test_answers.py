@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
-from streamgauge.spec.contracts import AnswerContext, Answers
+from streamgauge.spec.answers import AnswerContext, Answers
 from streamgauge.workloads.espbench.answers import (
     Errors,
     Identity,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import match
-from streamgauge.spec.contracts import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
+from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
 from streamgauge.workloads.rovio import data
 from streamgauge.workloads.rovio.answers import Pairs, Sums
 from streamgauge.workloads.rovio.answers.aggregation import can_add_up

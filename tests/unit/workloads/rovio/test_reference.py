@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from streamgauge.engines.reference import BringsBuffer
 from streamgauge.measure.columns import RECORDS
-from streamgauge.spec.contracts import AnswerContext, JobSpec
+from streamgauge.spec.answers import AnswerContext
+from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.rovio import Rovio, data, reference
 from streamgauge.workloads.rovio.parameters import Parameters
 

@@ -4,7 +4,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.planning import load_engine
-from streamgauge.spec.contracts import JobSpec
+from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.rovio import Rovio
 from streamgauge.workloads.rovio.spark import QUERIES
 

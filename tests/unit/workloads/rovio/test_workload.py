@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from streamgauge.planning import Asked, plan_run, trial_query
-from streamgauge.spec.contracts import HasTables, ShapesQueries
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import HasTables, ShapesQueries
 from streamgauge.workloads.rovio import Rovio
 from streamgauge.workloads.rovio.parameters import Parameters
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.messages import Headers, Integers, headers, integers, output_keys, refuse
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
     MF01,
     MF03,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED
 from streamgauge.measure.messages import Integers, headers, output_keys
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
     MF01,
     MF02,

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.messages import headers, refuse
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
     Booleans,
     column,

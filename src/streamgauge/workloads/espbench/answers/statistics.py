@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED
 from streamgauge.measure.messages import headers
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
     MF01,
     Booleans,

@@ -1,6 +1,6 @@
 """The expected outputs of both queries, computed from the recorded inputs.
 
-Plain NumPy and Arrow, shared with no engine. Each class fulfils `spec.contracts.Answers`.
+Plain NumPy and Arrow, shared with no engine. Each class fulfils `spec.answers.Answers`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.rovio.answers.events import (
     Booleans,
     events,

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.messages import Integers
-from streamgauge.spec.contracts import AnswerContext
+from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.rovio.answers.aggregation import last_number
 from streamgauge.workloads.rovio.answers.events import (
     Booleans,

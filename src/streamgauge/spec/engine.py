@@ -1,0 +1,117 @@
+"""What an engine promises: it runs a query as a job in processes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol, Self, runtime_checkable
+
+from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.values import Json
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that keeps an engine from running, and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the engine's processes may use of this machine."""
+
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """One query for one engine to run; `Engine.resolve` fills in what was left open."""
+
+    workload: str
+    query: str
+    parameters: Mapping[str, Json]
+    partitions: int
+    seed: int
+    options: Mapping[str, str]
+    """The user's `-E key=value`, checked by `resolve`."""
+    transport: str = "kafka"
+    """How records reach the engine and come back."""
+    cores: int | None = None
+    """How many the engine may use; None for all."""
+    mode: str | None = None
+    trigger_s: float | None = None
+    """The trigger interval that was asked for; None for as fast as possible."""
+    watermark_delay_ms: int = 0
+    """How long the engine keeps a window open beyond its end."""
+    checkpoint_s: float | None = None
+    """Interval of checkpoints that each are a gap in the output; None where they are none."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The engine's settings in force, as they are reported with the result."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an engine says it has come."""
+
+    finished: Mapping[tuple[str, int], int]
+    """Next offset to be read, by (stream, partition), of all finished work."""
+    idle: bool
+    """Nothing was left to do when this was reported."""
+    at: float
+    """When it was reported, epoch seconds."""
+
+
+class Job(Protocol):
+    """A running engine job; leaving the context stops it."""
+
+    def processes(self) -> Sequence[int]:
+        """Return the process ids at the roots of the engine's process trees."""
+
+    def failure(self) -> str | None:
+        """Tell why the job ended, log tail included, or None while it runs."""
+
+    def stop(self) -> None:
+        """Stop with grace."""
+
+    def kill(self) -> None:
+        """Stop at once."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@runtime_checkable
+class ReportsProgress(Protocol):
+    """Ability of a job: it tells which offsets are done."""
+
+    def progress(self) -> Progress | None:
+        """Return the newest report, None before the first."""
+
+
+class Engine(Protocol):
+    """A system under test."""
+
+    name: ClassVar[str]
+    answers: ClassVar[bool]
+    """False for an engine that reads and drops."""
+
+    def check(self) -> list[Problem]:
+        """Tell what is missing on this machine; empty when ready."""
+
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
+
+    def start(self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> Job:
+        """Start the job; its job file, log and progress go to `folder`."""
+
+
+@runtime_checkable
+class Fetches(Protocol):
+    """Ability of an engine: it fetches what it needs before its first run."""
+
+    def fetch(self, progress: Callable[[str], None]) -> None:
+        """Fetch what is not there yet; NotReady when that cannot be done."""

@@ -1,0 +1,139 @@
+"""What a workload promises: data, and queries with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+
+from streamgauge.spec.answers import Answers
+from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.values import Json, Span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pydantic import BaseModel
+    from pyspark.sql import SparkSession
+
+    from streamgauge.spec.trial import TrialSpec
+
+
+@dataclass(frozen=True)
+class Payloads:
+    """What a stream's records say, without the leading `id;intended;`."""
+
+    blocks: Iterable[Sequence[bytes]]
+    """All of them in the order of the records, rendered when they are asked for, a bounded number
+    at a time; after the last comes the first again."""
+    marker: bytes | None = None
+    """Payload of markers; None where the stream's own next records serve."""
+    sentinel: bytes | None = None
+    """Payload of sentinels, for queries that need them to close their last windows."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a stream's records say, as columns of whole numbers: after `id` and `intended`."""
+
+    ring: pa.Table
+    """Record i has the row `i % len(ring)`."""
+    sentinel: Mapping[str, int]
+    """What sentinels say."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something the harness does at a set time of a trial."""
+
+    at_s: float
+    """Seconds after the load began."""
+    what: str
+    do: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question to the stream."""
+
+    name: str
+    title: str
+    streams: tuple[str, ...]
+    output: Literal["topic", "table"]
+    answers: Answers
+    functions: tuple[str, ...]
+    """Core functions of stream processing that it exercises."""
+    answers_markers: bool
+    """Whether each marker has an output of its own, whose key is the marker's id."""
+    tables: tuple[str, ...] = ()
+    """Business tables that it reads or writes; recorded with every trial."""
+    window_ms: int | None = None
+    """Size of its time windows, if it has any."""
+    needs_sentinels: bool = False
+    """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
+    every input partition once all before them was consumed; they are in no answer."""
+    sample: Callable[[int, bytes], float] | None = None
+    """Seconds from intended time to append time of one output, for the live view."""
+
+
+class Workload(Protocol):
+    """Data and queries with known answers."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    title: ClassVar[str]
+    parameters: ClassVar[type[BaseModel]]
+    queries: ClassVar[Mapping[str, Query]]
+    default_queries: ClassVar[tuple[str, ...]]
+    quick: ClassVar[Mapping[str, Json]]
+    """Parameters of a quick run, where they differ from the defaults."""
+
+    def check(self, parameters: Mapping[str, Json]) -> None:
+        """Refuse parameters that cannot work with a UsageError, before anything is started."""
+
+    def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
+        """Tell a stream's payloads for `count` records; called in the sender's process."""
+
+
+@runtime_checkable
+class HasColumns(Workload, Protocol):
+    """Ability of a workload: its streams can be drawn as columns, for queues without a broker."""
+
+    def columns(self, spec: TrialSpec, stream: str, count: int) -> Columns:
+        """Draw a stream's records; the same as `payloads`, not yet rendered."""
+
+
+@runtime_checkable
+class ShapesQueries(Workload, Protocol):
+    """Ability of a workload: its parameters shape its queries, as the size of their windows."""
+
+    def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
+        """Return the query as these parameters make it."""
+
+
+@runtime_checkable
+class HasTables(Workload, Protocol):
+    """Ability of a workload: business data in the database."""
+
+    def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+        """Raise sizes and warm-up to what the data need; tell what was changed and why."""
+
+    def load_tables(
+        self,
+        spec: TrialSpec,
+        postgres: PostgresEndpoint,
+        cache: Path,
+        spark: Callable[[], SparkSession],
+    ) -> None:
+        """Bring the tables of the trial's query to their pristine state."""
+
+    def record_tables(
+        self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path
+    ) -> Mapping[str, pa.Table]:
+        """Read back the tables that the query's answers need, their pristine state included."""
+
+    def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
+        """Return what is to be done in the database while the trial runs."""
+
+    def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
+        """Tell whether every marker's row is there."""
