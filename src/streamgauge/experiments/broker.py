@@ -45,22 +45,12 @@ def trials_without_engine(run: RunSpec) -> list[TrialSpec]:
     variants = run.variants or (Variant(load=run.load, partitions=run.partitions),)
     combinations = product(run.rates, variants, range(1, run.repeats + 1))
     return [
-        TrialSpec(
-            number=number,
-            workload=run.workload,
-            query=run.queries[0],
-            parameters=run.parameters,
-            engine=NO_ENGINE,
-            transport=run.transport,
-            rate=rate,
-            schedule=run.schedule,
-            duration_s=run.duration_s,
-            warmup_s=run.warmup_s,
-            partitions=variant.partitions,
-            cores=run.cores,
-            seed=run.seed,
+        run.trial(
+            number,
+            run.queries[0],
+            rate,
             repeat=repeat,
-            quick=run.quick,
+            partitions=variant.partitions,
             load=variant.load,
         )
         for number, (rate, variant, repeat) in enumerate(combinations, start=1)

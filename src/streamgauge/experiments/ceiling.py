@@ -24,21 +24,13 @@ class Ceiling:
 
     def __init__(self, run: RunSpec) -> None:
         given = run.origins
-        self._first = TrialSpec(
-            number=1,
-            workload=run.workload,
-            query=run.queries[0],
-            parameters=run.parameters,
-            engine=self.engine,
-            transport=run.transport,
-            rate=run.rates[0] if "rates" in given else FIRST_RATE,
+        self._first = run.trial(
+            1,
+            run.queries[0],
+            run.rates[0] if "rates" in given else FIRST_RATE,
+            schedule=None,
             duration_s=run.duration_s if "duration" in given else STEP_S,
             warmup_s=run.warmup_s if "warmup" in given else WARMUP_S,
-            partitions=run.partitions,
-            cores=run.cores,
-            seed=run.seed,
-            quick=run.quick,
-            load=run.load,
         )
 
     def plan(self) -> Sequence[TrialSpec]:

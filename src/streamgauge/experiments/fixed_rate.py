@@ -57,25 +57,6 @@ class FixedRate:
 def _trials(run: RunSpec) -> list[TrialSpec]:
     combinations = product(run.rates, run.queries, range(1, run.repeats + 1))
     return [
-        TrialSpec(
-            number=number,
-            workload=run.workload,
-            query=query,
-            parameters=run.parameters,
-            engine=run.engine,
-            engine_options=run.engine_options,
-            transport=run.transport,
-            rate=rate,
-            schedule=run.schedule,
-            duration_s=run.duration_s,
-            warmup_s=run.warmup_s,
-            partitions=run.partitions,
-            cores=run.cores,
-            seed=run.seed,
-            repeat=repeat,
-            quick=run.quick,
-            keep=run.keep,
-            load=run.load,
-        )
+        run.trial(number, query, rate, repeat=repeat)
         for number, (rate, query, repeat) in enumerate(combinations, start=1)
     ]

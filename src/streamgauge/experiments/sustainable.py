@@ -201,29 +201,12 @@ class Sustainable:
         return next((self._probe.rate * n for n in times), None)
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
-        run, preload = self._run, step.role == "probe"
+        run = self._run
+        if step.role == "probe":
+            alone = {"duration_s": self._probe.duration_s, "warmup_s": 0.0, "tail_s": 0.0}
+            return run.trial(number, query, step.rate, preload=True, **alone)
         duration_s = run.duration_s * (2 if step.longer else 1)
-        return TrialSpec(
-            number=number,
-            workload=run.workload,
-            query=query,
-            parameters=run.parameters,
-            engine=run.engine,
-            engine_options=run.engine_options,
-            transport=run.transport,
-            rate=step.rate,
-            schedule=step.schedule,
-            duration_s=self._probe.duration_s if preload else duration_s,
-            warmup_s=0.0 if preload else run.warmup_s,
-            tail_s=0.0 if preload else 2.0,
-            preload=preload,
-            partitions=run.partitions,
-            cores=run.cores,
-            seed=run.seed,
-            quick=run.quick,
-            keep=run.keep,
-            load=run.load,
-        )
+        return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
 
     def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
         course = self._course(query, history)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from streamgauge.spec.trial import LoadSpec, Model
+from streamgauge.spec.trial import LoadSpec, Model, TrialSpec
 
 FLUCTUATE = "fluctuate"
 """High, a third of it, high again."""
@@ -65,6 +65,11 @@ class RunSpec(Model):
     origins: dict[str, Origin] = {}
     """Where each value came from that is not a default."""
 
+    def trial(self, number: int, query: str, rate: float, **other: Any) -> TrialSpec:
+        """Return a trial of this run: as the run is, but for what is named."""
+        same = {name: getattr(self, name) for name in _SHARED}
+        return TrialSpec(**same | {"number": number, "query": query, "rate": rate} | other)
+
     @field_validator("rates")
     @classmethod
     def _rates_are_positive(cls, rates: tuple[float, ...]) -> tuple[float, ...]:
@@ -92,3 +97,7 @@ class RunSpec(Model):
                     "the buffer cannot hold a batch; raise -L buffer or lower -L batch"
                 )
         return self
+
+
+_SHARED = TrialSpec.model_fields.keys() & RunSpec.model_fields.keys()
+"""What a trial takes over from its run."""
