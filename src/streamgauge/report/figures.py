@@ -134,7 +134,7 @@ def _picker(run: RunView) -> Html:
             ("All", "all", "Show the whole trial"),
         )
     ]
-    first = _first_shown(run)
+    first = first_shown(run)
     choices = [_choice(run, view, view is first) for view in run.views]
     return tag(
         "nav",
@@ -154,7 +154,7 @@ def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
     return tag("label", button, tag("span", f"{place}{label(view.result)}"))
 
 
-def _first_shown(run: RunView) -> TrialView:
+def first_shown(run: RunView) -> TrialView:
     """Choose the first trial that left something to draw; of a search, one at the rate found."""
     told = {trial for search in searches(run.record.answer) for trial in latency_trials(search)}
     found = (view for view in run.views if view.result.spec.number in told)

@@ -1,4 +1,7 @@
-"""A picture of a run for a page of text: `python -m streamgauge.report.picture RUN FILE.svg`."""
+"""A picture of a run for a page of text: `python -m streamgauge.report.picture RUN FILE.svg`.
+
+Names of charts may follow: then it shows those of one trial.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.errors import StreamgaugeError, UsageError, unknown_name
 from streamgauge.files import write_atomically
 from streamgauge.report import vega
+from streamgauge.report.charts import TIME_CHARTS
+from streamgauge.report.figures import first_shown
 from streamgauge.report.run import RunView, view_runs
 from streamgauge.report.search_charts import ladder_spec, latency_spec
 from streamgauge.report.search_section import SearchView, search_views
@@ -28,11 +33,18 @@ _MEDIANS = {"event_latency": "event time", "processing_latency": "processing tim
 """What is drawn instead where an engine tells both: the median of every second."""
 
 
-def draw(folder: RunFolder) -> str:
-    """Return a search as a ladder, or the latencies of the first trials over time, as SVG."""
+def draw(folder: RunFolder, charts: Sequence[str] = ()) -> str:
+    """Return a search as a ladder, or the latencies of the first trials over time, as SVG.
+
+    Args:
+        folder: The run.
+        charts: Names of charts that are drawn instead, of one trial: of a search, where it ended.
+    """
     from vl_convert import vegalite_to_svg  # slow to load, and only needed here
 
     (run,) = view_runs([folder])
+    if charts:
+        return vegalite_to_svg(_of_one_trial(run, charts))
     found = search_views(run)
     return vegalite_to_svg(_ladders(found) if found else _over_time(run))
 
@@ -58,6 +70,31 @@ def _ladders(views: Sequence[SearchView]) -> vega.Spec:
         ]
         rows.append({"hconcat": charts})
     return {"vconcat": rows, "config": vega.picture_config(legend=True)}
+
+
+def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
+    """Draw charts of the trial that the page shows first, two in a row."""
+    known = {chart.name: chart for chart in TIME_CHARTS}
+    if unknown := [name for name in names if name not in known]:
+        raise unknown_name("chart", unknown[0], known)
+    if not run.views:
+        raise UsageError(f"{run.folder.name} has no trials", "name another run with RUN=…")
+    view = first_shown(run)
+    panels: list[Json] = []
+    for name in names:
+        columns = view.charts.get(name)
+        if not isinstance(columns, dict):
+            raise UsageError(f"{label(view.result)} has no {name} to draw", "leave it out")
+        series = [each for each in columns if each != "t"]
+        rows = [row for each in series for row in _rows(view, columns, each, each)]
+        panels.append(vega.panel(known[name], series, rows))
+    return {
+        "title": {"text": label(view.result), "anchor": "start", "offset": 12},
+        "concat": panels,
+        "columns": 2,
+        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
+        "config": vega.picture_config(legend=True),
+    }
 
 
 def _over_time(run: RunView) -> vega.Spec:
@@ -102,9 +139,9 @@ def _rows(view: TrialView, columns: Json, name: str, series: str) -> list[Json]:
 
 def main(arguments: list[str]) -> int:
     """Draw the run that is named first into the file that is named second."""
-    name, file = arguments
+    name, file, *charts = arguments
     try:
-        write_atomically(Path(file), draw(find(RUNS, name)))
+        write_atomically(Path(file), draw(find(RUNS, name), charts))
     except StreamgaugeError as error:
         sys.stderr.write(f"error: {error.message}\n  {error.remedy or ''}\n")
         return error.exit_code

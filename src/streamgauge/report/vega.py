@@ -48,6 +48,14 @@ LABELS: Mapping[Unit, str] = {
     "MiB/s": f"{_PLAIN} + ' MiB/s'",
     "": _PLAIN,
 }
+_MARKS: Mapping[Shape, Spec] = {
+    # Round ends show a value that has none beside it as a dot.
+    "lines": {"type": "line", "strokeCap": "round", "clip": True},
+    "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
+    "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
+}
+_WRITTEN = (FLOOR_MS, *(step * 10.0**power for power in range(7) for step in (1, 2, 5)))
+"""What stands beside a logarithmic axis of a picture."""
 _AXIS_WIDTH = 62
 """The same for all charts, so that one time is in one place in all of them."""
 PERCENT = (
@@ -97,12 +105,11 @@ def picture_config(*, legend: bool) -> Spec:
 
 def small_multiples(columns: int, title: str, subtitle: str, series: Sequence[str]) -> Spec:
     """Return a picture of many trials: a dot for each of some latencies, of some kinds."""
-    written = [FLOOR_MS, *(step * 10.0**power for power in range(7) for step in (1, 2, 5))]
     mark: Spec = {"type": "circle", "size": 9, "opacity": 0.55}
     colours: Spec = {"domain": [*series], "range": [*PALETTE[: len(series)]]}
     encoding: Spec = {
         "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
-        "y": value_axis("ms", log=True, log_values=written),
+        "y": value_axis("ms", log=True, log_values=_WRITTEN),
         "color": {"field": "s", "type": "nominal", "scale": colours},
     }
     header: Spec = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
@@ -114,6 +121,35 @@ def small_multiples(columns: int, title: str, subtitle: str, series: Sequence[st
         "columns": columns,
         "spec": {"width": 230, "height": 130, "mark": mark, "encoding": encoding},
         "config": picture_config(legend=len(series) > 1),
+    }
+
+
+def panel(chart: Chart, series: Sequence[str], rows: Sequence[Json]) -> Spec:
+    """Return a chart over time with its data, as a part of a picture."""
+    colours: Spec = {"domain": [*series], "range": [PALETTE[place] for place in chart.colours]}
+    encoding: Spec = {
+        "x": {"field": "x", "type": "quantitative", "axis": _seconds(), "scale": {"nice": False}},
+        "y": value_axis(
+            chart.unit, log=chart.log, stack=chart.shape == "areas", log_values=_WRITTEN
+        ),
+        "color": {"field": "s", "type": "nominal", "sort": None, "scale": colours},
+    }
+    if chart.shape == "lines":
+        dashes: list[Json] = [[*DASHES[place % len(DASHES)]] for place in range(len(series))]
+        encoding["strokeDash"] = {
+            "field": "s",
+            "sort": None,
+            "scale": {"domain": [*series], "range": dashes},
+        }
+    transform: list[Json] = [_at_least_the_floor()] if chart.log else []
+    return {
+        "title": chart.title,
+        "width": 360,
+        "height": 130,
+        "data": {"values": [*rows]},
+        "transform": transform,
+        "mark": _MARKS[chart.shape],
+        "encoding": encoding,
     }
 
 
@@ -190,12 +226,6 @@ def _at_least_the_floor() -> Spec:
 
 
 def _main(chart: Chart) -> Spec:
-    marks: Mapping[Shape, Spec] = {
-        # Round ends show a value that has none beside it as a dot.
-        "lines": {"type": "line", "strokeCap": "round", "clip": True},
-        "areas": {"type": "area", "fillOpacity": 0.85, "clip": True},
-        "points": {"type": "circle", "size": 9, "opacity": 0.65, "clip": True},
-    }
     encoding: Spec = {
         "x": _time(),
         "y": value_axis(chart.unit, log=chart.log, stack=chart.shape == "areas"),
@@ -212,7 +242,7 @@ def _main(chart: Chart) -> Spec:
     transform: list[Json] = [_at_least_the_floor()] if chart.log else []
     return {
         "data": {"name": "rows"},
-        "mark": marks[chart.shape],
+        "mark": _MARKS[chart.shape],
         "transform": transform,
         "encoding": encoding,
     }

@@ -45,6 +45,20 @@ def test_a_search_is_a_ladder_with_the_latencies_beside_it(tmp_path: Path) -> No
     assert needs_nothing_from_elsewhere(picture)
 
 
+def test_charts_of_one_trial_are_drawn_as_asked(make: RunMaker) -> None:
+    picture = draw(make(trials=1, outputs=3000), ["cpu", "input"])
+    told = re.findall(r">([^<>]+)</text>", picture)
+    assert told.index("CPU by role") < told.index("Input rate")
+    assert "engine" in told
+    assert needs_nothing_from_elsewhere(picture)
+
+
+@pytest.mark.parametrize(("name", "part"), [("cpus", "unknown chart"), ("delay", "no delay")])
+def test_what_cannot_be_drawn_is_named(make: RunMaker, name: str, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        draw(make(trials=1, outputs=3000), [name])
+
+
 def test_a_run_without_latencies_has_no_picture(make: RunMaker) -> None:
     with pytest.raises(UsageError, match="no latencies"):
         draw(make(trials=0))
