@@ -77,8 +77,8 @@ class Step:
     role: Role
     schedule: str | None = None
     """The load's shape; None for a constant rate."""
-    longer: bool = False
-    """Measure twice as long, since it could not be told the first time."""
+    times: int = 1
+    """How many times as long as usual; what could not be told is tried once more for twice."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Search:
         if self.trials >= MOST_TRIALS:
             return None
         if self.last is not None and (again := self.rates[self.last].again):
-            return Step(self.last, "repeat", longer=again == "longer")
+            return Step(self.last, "repeat", times=2 if again == "longer" else 1)
         low, high = self.low, self.high
         if low is None:
             return self._lower(high)

@@ -58,10 +58,13 @@ class Probe:
 
 PROBES: Mapping[str, Probe] = {"flight": Probe(rate=200_000.0)}
 """Without a broker an engine is through with a million before anything can be told."""
-GREATER: Mapping[float, int] = {30.0: 16, 60.0: 4}
-"""Times of a backlog that follow where an engine was through in so many seconds.
+GREATER: Mapping[str, Mapping[float, int]] = {
+    "flight": {35.0: 16, 90.0: 4},
+    "kafka": {90.0: 4},
+}
+"""By transport: times of a backlog that follow where an engine was through in so many seconds.
 
-Only without a broker, where a backlog of any size costs nothing.
+Most of them may be its start. Without a broker a backlog of any size costs nothing.
 """
 
 
@@ -98,7 +101,7 @@ class Sustainable:
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
         self._after = run.after[-1:] if run.quick else run.after
         self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
-        self._greater = GREATER if run.transport == "flight" and not run.quick else {}
+        self._greater = {} if run.quick else GREATER.get(run.transport, {})
         _refuse(run, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
@@ -181,8 +184,8 @@ class Sustainable:
         return Ends.around(_catch_up_rate(probes) or GUESS)
 
     def _next_step(self, course: _Course) -> Step | None:
-        if not self._rates and (rate := self._next_probe(course.probes)):
-            return Step(rate, "probe")
+        if not self._rates and (times := self._next_probe(course.probes)):
+            return Step(self._probe.rate, "probe", times=times)
         if step := course.search.next():
             return step
         found = course.search.found()
@@ -190,22 +193,22 @@ class Sustainable:
             return None
         return _after(self._after[len(course.after)], found.rate)
 
-    def _next_probe(self, done: Sequence[TrialResult]) -> float | None:
-        """Return how large a backlog is to be worked off, as a rate; None when that was done."""
+    def _next_probe(self, done: Sequence[TrialResult]) -> int | None:
+        """Return how many times a backlog is to be worked off; None when that was done."""
         if not done:
-            return self._probe.rate
+            return 1
         passed_s = _caught_up_s(done[0])
         if len(done) > 1 or passed_s == 0:
             return None
-        times = (times for limit_s, times in self._greater.items() if passed_s < limit_s)
-        return next((self._probe.rate * n for n in times), None)
+        return next((times for limit_s, times in self._greater.items() if passed_s < limit_s), None)
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run = self._run
         if step.role == "probe":
-            alone = {"duration_s": self._probe.duration_s, "warmup_s": 0.0, "tail_s": 0.0}
+            duration_s = step.times * self._probe.duration_s
+            alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0}
             return run.trial(number, query, step.rate, preload=True, **alone)
-        duration_s = run.duration_s * (2 if step.longer else 1)
+        duration_s = step.times * run.duration_s
         return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
 
     def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
@@ -278,15 +281,14 @@ def _tried(result: TrialResult) -> Tried:
 def _catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
     """Return the rate per input stream that the probes tell, as all rates are.
 
-    By how much longer the engine was busy with the greater backlog: that is free of its start.
+    By how much longer the engine was busy with the greater backlog: that is free of its start. An
+    engine that was hardly busy for longer is told by the shortest time that can be told.
     """
     told = [(_backlog(probe), _caught_up_s(probe)) for probe in probes if _caught_up_s(probe)]
     if not told:
         return None
     (less, shorter_s), (more, longer_s) = [(0.0, 0.0), *told][-2:]
-    if longer_s - shorter_s < LEAST_S:
-        return more / longer_s
-    return (more - less) / (longer_s - shorter_s)
+    return (more - less) / max(longer_s - shorter_s, LEAST_S)
 
 
 def _backlog(probe: TrialResult) -> float:

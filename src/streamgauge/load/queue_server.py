@@ -148,18 +148,20 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
             for batch in self._queues[name].batches(partition, start, stop, filling):
                 yield batch
                 at += len(batch)
+                self._count(name, partition, start, at)
         except GeneratorExit:
             self._complain(
                 f"the engine broke off the transfer of {name}, partition {partition},"
                 f" {stop - at} records before its end"
             )
             raise
-        finally:
-            with self._lock:
-                handed = self.handed[name]
-                # A gap before this range was not handed out.
-                if start <= handed[partition]:
-                    handed[partition] = max(handed[partition], at)
+
+    def _count(self, name: str, partition: int, start: int, at: int) -> None:
+        """Note how far a partition was handed out; a gap before a range was not."""
+        with self._lock:
+            handed = self.handed[name]
+            if start <= handed[partition]:
+                handed[partition] = max(handed[partition], at)
 
 
 class _Doorkeeper(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # PyArrow has no types

@@ -86,7 +86,7 @@ def pace(
         at_ms, behind_s = np.array([], dtype=np.int64), np.array([])
     return Pace(
         by="outputs" if looks is None else "offsets",
-        consumed=_consumed(looks, total_rate),
+        consumed=_consumed(looks),
         behind_p95_s=percentile(last_third(behind_s), 950) if len(behind_s) else None,
         bound_s=max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0)),
         behind_growth=_growth(at_ms, behind_s, span),
@@ -172,9 +172,12 @@ def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growt
     return Growth(**asdict(trend(at_ms, values_s, span)))
 
 
-def _consumed(looks: Looks | None, total_rate: float) -> float | None:
-    """Fit a line to the finished offsets: a count from first to last is off by up to a batch."""
+def _consumed(looks: Looks | None) -> float | None:
+    """Fit lines to what was finished and offered: a count from first to last is off by a batch.
+
+    Both are fitted alike, since a line weighs the middle of a load that fluctuates more.
+    """
     if looks is None or len(looks.at_s) < FEWEST_LOOKS:
         return None
     after_s = looks.at_s - looks.at_s.mean()
-    return float(after_s @ looks.finished / (after_s @ after_s) / total_rate)
+    return float(after_s @ looks.finished / (after_s @ (looks.finished + looks.lag)))

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONSUME_LIMIT_S = 120.0
+PROBE_LIMIT_S = 300.0
+"""Of working off a backlog, with the engine's start."""
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
 """How much longer than planned a sender may take before the load is cut off."""
@@ -287,7 +289,7 @@ class Trial:
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock
-        limit_s = CONSUME_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
+        limit_s = PROBE_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
         end_s = clock.monotonic() + limit_s + self._still_s
         markers = sender.markers()
         try:

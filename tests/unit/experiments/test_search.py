@@ -170,7 +170,7 @@ def test_an_engine_that_dies_at_some_rates_only_is_rated_below_them() -> None:
 def test_what_cannot_be_told_is_tried_once_more_for_longer_and_has_failed_then() -> None:
     ends = Ends(1000, 2000)
     one = [Tried(1000, "inconclusive")]
-    assert Search.replay(ends, THOROUGH, one).next() == Step(1000, "repeat", longer=True)
+    assert Search.replay(ends, THOROUGH, one).next() == Step(1000, "repeat", times=2)
     passed = Search.replay(ends, THOROUGH, [*one, Tried(1000, "pass")])
     assert passed.next() == Step(2000, "bracket")
     failed = Search.replay(ends, THOROUGH, [*one, Tried(1000, "inconclusive")])

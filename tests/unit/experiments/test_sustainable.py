@@ -84,23 +84,30 @@ def probed(start_s: float, rate: float) -> Runs:
     return run
 
 
-@pytest.mark.parametrize(("start_s", "rate", "times"), [(20.0, 3e6, 16), (20.0, 1e5, 4)])
+@pytest.mark.parametrize(
+    ("start_s", "rate", "times"), [(20.0, 3e6, 16), (20.0, 1e5, 4), (40.0, 2e6, 4)]
+)
 def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
     start_s: float, rate: float, times: int
 ) -> None:
     history, found, _ = search(asked(transport="flight"), probed(start_s, rate))
-    probes = [result.spec.rate for result in history if result.spec.preload]
-    assert probes == [200_000.0, times * 200_000.0]
+    probes = [result.spec.duration_s for result in history if result.spec.preload]
+    assert probes == [10.0, times * 10.0]
     told = [trial["reason"] for trial in found["trials"][:2]]  # type: ignore[index]
     assert told[1] == f"caught up at {format_rate(rate)}" != told[0]
     assert found["catch_up"] == pytest.approx(rate)
 
 
+def test_an_engine_that_takes_any_backlog_in_no_time_is_not_underrated() -> None:
+    _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=1e8))
+    assert found["catch_up"] == pytest.approx(6e6 / 2)
+
+
 def test_an_engine_that_is_busy_for_long_is_probed_once() -> None:
-    _, found, _ = search(asked(transport="flight"), probed(start_s=20.0, rate=4e4))
+    _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=4e4))
     roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
     assert roles.count("probe") == 1
-    assert found["catch_up"] == pytest.approx(2e6 / 70)
+    assert found["catch_up"] == pytest.approx(2e6 / 100)
 
 
 def test_a_probe_that_fails_leaves_a_guess() -> None:
@@ -185,7 +192,7 @@ def test_it_tells_what_a_trial_is_for() -> None:
     history, _, _ = search(asked(), simulate(KINDS["steady"]))
     experiment = Sustainable(asked())
     told = [experiment.why(result.spec, history[:k]) for k, result in enumerate(history)]
-    assert told[:3] == ["how fast does it catch up?", *["an end of the bracket"] * 2]
+    assert told[:4] == [*["how fast does it catch up?"] * 2, *["an end of the bracket"] * 2]
     assert told[-1] == "latency at what was found"
     assert told.count("does it hold each time?") == 3
 
@@ -200,7 +207,7 @@ def test_an_unfinished_search_says_so() -> None:
 
 def test_the_outline_counts_what_a_good_search_takes() -> None:
     stages = Sustainable(asked()).outline()
-    assert sum(stage.trials for stage in stages) == 1 + 2 + 5 + 3 + 2
+    assert sum(stage.trials for stage in stages) == 2 + 2 + 5 + 3 + 2
     assert "probe" in stages[0].what
     limits = Sustainable(asked(1000.0, 2000.0)).outline()
     assert "1k/s and 2k/s" in limits[0].what

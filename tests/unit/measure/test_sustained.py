@@ -155,6 +155,15 @@ def test_the_share_consumed_is_not_off_by_a_batch() -> None:
         assert told.consumed == pytest.approx(1.0, abs=0.01)
 
 
+def test_an_engine_that_keeps_up_with_a_load_that_fluctuates_has_consumed_all_of_it() -> None:
+    at_s = np.arange(180.0)
+    offered = np.cumsum(np.where((at_s >= 60) & (at_s < 120), 300.0, 900.0))
+    looks = Looks(at_s, np.full(180, 450.0), offered - 450.0)
+    nothing = Outputs(np.zeros(180), np.array([], dtype=np.int64), np.array([]))
+    told = pace(Span(0, 180_000), looks, nothing, total_rate=700.0)
+    assert told.consumed == pytest.approx(1.0, abs=0.001)
+
+
 def test_of_a_short_trial_the_share_consumed_is_not_told() -> None:
     """Reports once a second, seen up to a second late, are several percent off in ten seconds."""
     at_s = np.arange(20.0)

@@ -55,7 +55,8 @@ class Parameters(BaseModel):
     late: float = Field(default=0.0, ge=0, le=1)
     """Share of the records that are delayed by more than is allowed."""
     ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
-    """Records per stream that are rendered before the load; then they repeat."""
+    """Records per stream that are drawn before the load; then they repeat. A join draws more,
+    where two windows hold more."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from typing import ClassVar
 import pyarrow as pa
 from pydantic import BaseModel
 
+from streamgauge.load import arrivals
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
 from streamgauge.spec.workload import Columns, Payloads, Query
@@ -44,11 +46,15 @@ def _since_window_end(size_ms: int, emitted_ms: int, value: bytes) -> float:
     return (emitted_ms - int(value.partition(b",")[0]) - size_ms) / 1000
 
 
+_PIECES = 100
+"""Of the measured time, to find the highest rate of a load that fluctuates."""
+
+
 class Rovio:
     """Purchases and ads of an online game (Karimov et al., 2018): aggregation and join."""
 
     name: ClassVar[str] = "rovio"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     title: ClassVar[str] = "online game: windowed aggregation and join of purchases and ads"
     parameters: ClassVar[type[BaseModel]] = Parameters
     queries: ClassVar[Mapping[str, Query]] = {query.name: query for query in QUERIES}
@@ -75,9 +81,17 @@ class Rovio:
         return Columns(drawn.combine_chunks(), data.SENTINELS[stream])
 
 
+def _ring(spec: TrialSpec, parameters: Parameters) -> int:
+    """Count the records that are drawn; those of a join do not meet their own repetition."""
+    if len(Rovio.queries[spec.query].streams) == 1:
+        return parameters.ring
+    highest = max(arrivals.profile(spec, _PIECES))
+    return max(parameters.ring, math.ceil(2 * highest * parameters.size_ms / 1000))
+
+
 def _draw(spec: TrialSpec, stream: str, count: int) -> Iterator[data.Ads]:
     parameters = Parameters.model_validate(spec.parameters)
-    size = min(count, parameters.ring)
+    size = min(count, _ring(spec, parameters))
     if stream == "ads":
         return data.ads(parameters, spec.seed, size)
     return data.purchases(parameters, spec.seed, size, spec.rate)

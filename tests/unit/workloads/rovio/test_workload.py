@@ -69,9 +69,20 @@ def test_the_parameters_give_the_query_its_window() -> None:
 def test_both_streams_have_records_and_a_sentinel() -> None:
     for stream in ("purchases", "ads"):
         payloads = Rovio().payloads(spec("join", ring=50), stream, 200)
-        assert sum(len(block) for block in payloads.blocks) == 50
+        assert sum(len(block) for block in payloads.blocks) == 200
         assert payloads.marker is None
         assert payloads.sentinel is not None
+
+
+def test_an_aggregation_repeats_its_ring_and_a_join_does_not_meet_its_own_repetition() -> None:
+    def drawn(query: str, **changes: Any) -> int:
+        trial = spec(query, ring=50, window="2s,1s").model_copy(update=changes)
+        return sum(len(each) for each in Rovio().payloads(trial, "purchases", 10_000).blocks)
+
+    assert drawn("aggregation") == 50
+    assert drawn("join") == 2 * 2 * 100
+    shaped = {"schedule": "fluctuate:900/s", "rate": 700.0, "duration_s": 9.0}
+    assert drawn("join", **shaped) == pytest.approx(2 * 2 * 900, rel=0.02)
 
 
 def test_no_database_is_needed() -> None:
