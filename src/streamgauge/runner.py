@@ -52,8 +52,7 @@ def start(
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
         facts = {**machine.describe(), **services_versions()}
-        ceiling = ceilings.known(facts, spec, _inputs(spec))
-        known = {} if ceiling is None else {"ceiling": ceiling}
+        known = {"ceiling": ceilings.known(facts, spec, _inputs(spec))}
         version = load_workload(spec.workload).version
         folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
         _go_on(folder, listen, services, clock)
@@ -111,8 +110,12 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    largest = max(_topic_bytes(trial) for trial in load_experiment(spec).plan())
-    needed = largest + machine.NEEDED_DISK
+    check_disk(load_experiment(spec).plan(), runs)
+
+
+def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
+    """Refuse to go on when the largest of these trials would not fit on the disks."""
+    needed = max(map(_topic_bytes, trials)) + machine.NEEDED_DISK
     runs.mkdir(parents=True, exist_ok=True)
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
@@ -133,10 +136,10 @@ def _topic_bytes(trial: TrialSpec) -> int:
     return min(written, kept) if trial.engine == NO_ENGINE else written
 
 
-def _inputs(spec: RunSpec) -> list[Sequence[str]]:
+def _inputs(spec: RunSpec) -> dict[str, Sequence[str]]:
     """Return the input streams of each query."""
     queries = load_workload(spec.workload).queries
-    return [queries[name].streams for name in spec.queries]
+    return {name: queries[name].streams for name in spec.queries}
 
 
 def _go_on(
@@ -161,6 +164,7 @@ def _go_on(
                 if resumed:
                     _delete_left(bench)
                     resumed = False
+                check_disk([trial], folder.path.parent)
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
                 run = run_ingestion if trial.engine == NO_ENGINE else run_trial
@@ -191,7 +195,7 @@ def _conclude(
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     answer = dict(experiment.answer(results))
     if isinstance(ceiling := answer.get("ceiling"), float):
-        streams, *_ = _inputs(record.spec)
+        streams, *_ = _inputs(record.spec).values()
         ceilings.remember(record.machine, record.spec, streams, ceiling)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import flight
 
+from streamgauge.engines.spark import SparkEngine
+from streamgauge.load.outputs import FILE as OUTPUTS
+from streamgauge.load.queue import queue_of
+from streamgauge.load.queue_log import QueueLog
 from streamgauge.load.senders import Senders
+from streamgauge.planning import trial_job
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.engine import Resources
 from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.flight import QueueClient
@@ -159,9 +170,10 @@ def test_dead_queues_are_no_verdict_on_the_engine(bench: Bench, tmp_path: Path) 
     assert "the sender died" in (result.cause or "")
 
 
-@pytest.fixture
-def queues(tmp_path: Path) -> Iterator[tuple[Senders, FlightEndpoint]]:
-    (tmp_path / "logs").mkdir()
+@contextmanager
+def serve(folder: Path, spec: TrialSpec) -> Iterator[tuple[Senders, Endpoints]]:
+    """Let the queues of a trial hold all of its load."""
+    (folder / "logs").mkdir()
     endpoint = FlightEndpoint("127.0.0.1", runtime.free_port(), "right")
     endpoints = Endpoints(
         kafka=None,
@@ -171,13 +183,26 @@ def queues(tmp_path: Path) -> Iterator[tuple[Senders, FlightEndpoint]]:
         group="",
         flight=endpoint,
     )
-    spec = spec_of(rate=1_000_000.0, preload=True, warmup_s=0.0, tail_s=0.0)
-    with Senders.start(spec, endpoints, tmp_path) as senders:
+    with Senders.start(spec, endpoints, folder) as senders:
         senders.ready(60)
         senders.begin(time.time_ns() // 1_000_000)
-        while not senders.finished:
-            time.sleep(0.05)
-        yield senders, endpoint
+        wait_until(lambda: senders.finished)
+        yield senders, endpoints
+        senders.finish()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def queues(tmp_path: Path) -> Iterator[tuple[Senders, FlightEndpoint]]:
+    spec = spec_of(rate=1_000_000.0, preload=True, warmup_s=0.0, tail_s=0.0)
+    with serve(tmp_path, spec) as (senders, endpoints):
+        yield senders, endpoints.queues
 
 
 def test_who_does_not_know_the_token_is_kept_out(
@@ -218,8 +243,69 @@ def test_a_transfer_that_is_broken_off_is_an_overrun(
     next(transfer)
     transfer.close()
     client.close()
-    deadline = time.monotonic() + 20
-    while senders.overrun() is None and time.monotonic() < deadline:
+
+    def overrun() -> bool:
         senders.poll()
-        time.sleep(0.05)
+        return senders.overrun() is not None
+
+    wait_until(overrun)
     assert "broke off the transfer of purchases" in (senders.overrun() or "")
+
+
+ROWS = 4000
+"""Of a batch at most."""
+
+
+def test_spark_takes_as_much_as_it_may_and_reads_again_what_it_had_not_committed(
+    tmp_path: Path,
+) -> None:
+    options = {**HASTY["spark"], "conf.source.maxRows": str(ROWS)}
+    backlog = {"preload": True, "rate": 4000.0, "duration_s": 20.0, "warmup_s": 0.0, "tail_s": 0.0}
+    spec = spec_of(engine="spark", engine_options=options, **backlog)
+    engine, job = SparkEngine(), trial_job(spec)
+    resources = Resources(tuple(sorted(os.sched_getaffinity(0))))
+    with serve(tmp_path, spec) as (_, endpoints), QueueClient(endpoints.queues) as client:
+
+        def left() -> int:
+            state = client.state()
+            return sum(state["ends"]["purchases"]) - sum(state["committed"]["purchases"])
+
+        with ExitStack() as both:
+            killed = both.enter_context(engine.start(job, endpoints, resources, tmp_path))
+            wait_until(lambda: left() <= 15 * ROWS)
+            for pid in killed.processes():
+                os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: killed.failure() is not None)
+            both.enter_context(engine.start(job, endpoints, resources, tmp_path))
+            wait_until(lambda: left() <= ROWS)  # the last batch is committed with the one after it
+    taken = batch_sizes(tmp_path)
+    assert 0 < max(taken) <= ROWS
+    outputs = pq.read_table(tmp_path / OUTPUTS)["value"].to_pylist()
+    found = {tuple(map(int, value.split(b",")[:3])) for value in outputs}
+    expected = sums(spec, tmp_path)
+    assert found <= expected
+    closed = sorted(expected)[0][0] + 10_000
+    assert {each for each in expected if each[0] < closed} <= found
+
+
+def batch_sizes(folder: Path) -> list[int]:
+    lines = map(json.loads, (folder / "progress.jsonl").read_text().splitlines())
+    return [line["event"]["numInputRows"] for line in lines if "event" in line]
+
+
+def sums(spec: TrialSpec, folder: Path) -> set[tuple[int, int, int]]:
+    """Add up all that was offered: window, gem pack and sum."""
+    queue, filling = queue_of(spec, "purchases"), QueueLog.read(folder).filling
+    found: dict[tuple[int, int], int] = {}
+    for partition, end in enumerate(queue.ends(filling)):
+        for batch in queue.batches(partition, 0, end, filling):
+            event, pack, price = (batch[name].to_numpy() for name in ("intended", "pack", "price"))
+            for back_ms in (0, 500):
+                starts = event // 500 * 500 - back_ms
+                for key in np.unique(starts).tolist():
+                    of = starts == key
+                    added = np.bincount(pack[of], price[of])
+                    for number in np.unique(pack[of]).tolist():
+                        at = key, number
+                        found[at] = found.get(at, 0) + int(added[number])
+    return {(*at, total) for at, total in found.items()}

@@ -40,7 +40,24 @@ _WHY: Mapping[Role, str] = {
     "confirm": "does it hold each time?",
     "latency": "latency at what was found",
 }
-LEAST_WARMUP_S, LEAST_DURATION_S = 60.0, 180.0
+
+
+@dataclass(frozen=True)
+class Least:
+    """How long a part of a trial has to last: in seconds, triggers asked for and windows."""
+
+    seconds: float
+    triggers: int
+    windows: int
+
+    def time_s(self, trigger_s: float, window_s: float) -> float:
+        """Return the longest of the three."""
+        return max(self.seconds, self.triggers * trigger_s, self.windows * window_s)
+
+
+FULL = Least(60.0, 20, 2), Least(180.0, 30, 5)
+SURVEY = Least(30.0, 5, 1), Least(60.0, 15, 3)
+"""Of warm-up and measured time."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +152,8 @@ class Sustainable:
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
         """Return how long warm-up and measuring have to be, so that a trend can be told."""
         trigger_s, window_s = trigger_s or 0.0, (window_ms or 0) / 1000
-        return (
-            max(LEAST_WARMUP_S, 20 * trigger_s, 2 * window_s),
-            max(LEAST_DURATION_S, 30 * trigger_s, 5 * window_s),
-        )
+        warmup, measured = SURVEY if self._run.survey else FULL
+        return warmup.time_s(trigger_s, window_s), measured.time_s(trigger_s, window_s)
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the next trial of the first query whose search is not over."""

@@ -28,7 +28,6 @@ from streamgauge.spec.workload import HasColumns, Workload
 from streamgauge.units import format_duration, parse_duration, parse_rate
 
 QUICK = {"duration": "20s", "warmup": "15s"}
-SURVEY = {"duration": "60s", "warmup": "30s"}
 
 
 def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
@@ -41,8 +40,6 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
     layers: list[dict[str, Asked]] = []
     if "quick" in asked and asked["quick"].value:
         layers.append({name: Asked(text, "quick") for name, text in QUICK.items()})
-    if "survey" in asked and asked["survey"].value:
-        layers.append({name: Asked(text) for name, text in SURVEY.items()})
     if "preset" in asked:
         layers.append(_preset_layer(str(asked["preset"].value)))
     layers.append(dict(asked))
@@ -142,7 +139,7 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
 def _long_enough(spec: RunSpec) -> RunSpec:
     """Take the times that the experiment needs, unless others were asked for."""
     experiment = load_experiment(spec)
-    if spec.quick or spec.survey or not isinstance(experiment, NeedsTime):
+    if spec.quick or not isinstance(experiment, NeedsTime):
         return spec
     needed = [
         experiment.least_times(trial_job(trial).trigger_s, trial_query(trial).window_ms)

@@ -53,6 +53,14 @@ TIME_CHARTS = (
         wide=True,
     ),
     Chart(
+        "queue",
+        "Queue length",
+        "Records in the driver's own queues that the engine has not pulled: its backpressure.",
+        "rates",
+        "records",
+        wide=True,
+    ),
+    Chart(
         "behind",
         "Behind",
         "Age of the oldest input whose output was not there yet; shown where an engine tells its"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import TrialView, view_trial
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.trial import TrialResult
@@ -43,8 +44,15 @@ def view_runs(folders: Sequence[RunFolder]) -> list[RunView]:
 
 def _view(folder: RunFolder, name: str, most_charted: int) -> RunView:
     record, results = folder.record(), folder.trials()
-    charted = results[:most_charted]
+    charted = _charted(record, results, most_charted)
     singles = min(MOST_SINGLES, _SINGLES_OF_PAGE // max(1, len(charted)))
     marks = min(MOST_MARKS, _MARKS_OF_PAGE // max(1, len(charted)))
     views = [view_trial(folder, result, singles, marks) for result in charted]
     return RunView(name, folder, record, results, views)
+
+
+def _charted(record: RunRecord, results: Sequence[TrialResult], most: int) -> Sequence[TrialResult]:
+    """Choose the first trials, but before all those that a search was made for."""
+    told = {trial for search in searches(record.answer) for trial in latency_trials(search)}
+    chosen = sorted(results, key=lambda result: result.spec.number not in told)[:most]
+    return [result for result in results if result in chosen]

@@ -45,8 +45,7 @@ class SearchView:
     @property
     def ceiling(self) -> float | None:
         """The rate that `noop` kept up with on this machine, if anybody has looked."""
-        found = self.run.record.machine.get("ceiling")
-        return float(found) if isinstance(found, int | float) else None
+        return self.run.record.ceiling(self.search["query"])
 
     @property
     def kind_of_latency(self) -> str:

@@ -61,7 +61,7 @@ def _write(field: str, value: Any) -> str:
     if field == "rates":
         return ", ".join(format_rate(rate) for rate in value)
     if field == "ceiling":
-        return f"{format_rate(value)} per stream"
+        return ", ".join(f"{query} {format_rate(rate)}" for query, rate in value.items())
     if field.endswith("_s"):
         return format_duration(value)
     if field.endswith("_bytes"):

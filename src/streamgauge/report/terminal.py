@@ -22,9 +22,9 @@ def render(folder: RunFolder) -> RenderableType:
     record, results = folder.record(), folder.trials()
     parts: list[RenderableType] = [_headline(record)]
     if found := searches(record.answer):
-        known = _ceiling(record)
         for search in found:
-            parts += [*ladder.render(search, known), *ladder.render_latencies(search, results)]
+            ceiling = record.ceiling(search["query"])
+            parts += [*ladder.render(search, ceiling), *ladder.render_latencies(search, results)]
     else:
         parts += render_study(folder) or trial_table.render(results)
         parts += _remarks(results, record.spec.objectives)
@@ -39,8 +39,8 @@ def _headline(record: RunRecord) -> Text:
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
     if spec.kafka is None and spec.postgres is None:
         line.append(", everything on one machine", style="dim")
-    if (ceiling := _ceiling(record)) is not None and not searches(record.answer):
-        line.append(f" · ceiling of the harness {format_rate(ceiling)}", style="dim")
+    if (lowest := _ceiling(record)) is not None and not searches(record.answer):
+        line.append(f" · ceiling of the harness {format_rate(lowest)}", style="dim")
     line.append(
         f" · {record.status}", style="bold green" if record.status == "done" else "bold red"
     )
@@ -52,8 +52,9 @@ def _headline(record: RunRecord) -> Text:
 
 
 def _ceiling(record: RunRecord) -> float | None:
-    known = record.machine.get("ceiling")
-    return known if isinstance(known, float) else None
+    """Return the lowest of the queries' ceilings; None unless all are known."""
+    known = [record.ceiling(query) for query in record.spec.queries]
+    return min((rate for rate in known if rate is not None), default=None) if all(known) else None
 
 
 def _remarks(results: Sequence[TrialResult], objectives: Sequence[str]) -> Iterator[Text]:

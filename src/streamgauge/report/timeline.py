@@ -59,6 +59,13 @@ class Timeline:
         there = {key: name for key, name in known.items() if name in self.table.column_names}
         return self._rates(there) if there else {}
 
+    def queue(self) -> dict[str, Json]:
+        """Return the records that no engine had pulled, where a queue of the driver tells them."""
+        if not {"log_end", "handed"} <= set(self.table.column_names):
+            return {}
+        at, end, handed = _known(self.table, "at", "log_end", "handed")
+        return self._binned(at, {"queue": np.maximum(end - handed, 0.0)}, 0)
+
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""
         present = {name.partition(".")[2]: name for name in self.columns(family)}

@@ -136,6 +136,8 @@ class _Reader:
         lag = timeline.lag()
         if throughput := timeline.throughput(timely=lag is not None):
             charts["throughput"] = throughput
+        if queue := timeline.queue():
+            charts["queue"] = queue
         if lag is not None:
             self._put_lag("lag", lag)
 

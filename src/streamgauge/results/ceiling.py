@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -19,12 +19,10 @@ _MACHINE = ("host", "cpu", "cores", "memory_bytes", "streamgauge", "confluent-ka
 def known(
     machine: Mapping[str, JsonValue],
     spec: RunSpec,
-    inputs: Collection[Sequence[str]],
+    inputs: Mapping[str, Sequence[str]],
     folder: Path | None = None,
-) -> float | None:
-    """Return the highest rate per stream that `noop` kept up with here.
-
-    Of queries with different inputs the lowest one counts; None where one was not looked at.
+) -> dict[str, JsonValue]:
+    """Return the highest rate per stream that `noop` kept up with here, by query.
 
     Args:
         machine: Its facts.
@@ -33,9 +31,8 @@ def known(
         folder: Where ceilings are kept.
     """
     kept = _read(_file(folder))
-    found = [kept.get(_key(machine, spec, streams)) for streams in inputs]
-    rates = [float(rate) for rate in found if isinstance(rate, int | float)]
-    return min(rates) if rates and len(rates) == len(inputs) else None
+    found = {query: kept.get(_key(machine, spec, streams)) for query, streams in inputs.items()}
+    return {query: rate for query, rate in found.items() if isinstance(rate, int | float)}
 
 
 def remember(
@@ -71,7 +68,7 @@ def _key(machine: Mapping[str, JsonValue], spec: RunSpec, streams: Sequence[str]
         "streams": list(streams),
         "cores": spec.cores,
         "partitions": spec.partitions,
-        "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s"}),
+        "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s", "queue"}),
         "kafka": spec.kafka,
         "transport": spec.transport,
     }

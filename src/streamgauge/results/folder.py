@@ -53,6 +53,12 @@ class RunRecord(Model):
     answer: dict[str, JsonValue] = {}
     warnings: list[str] = []
 
+    def ceiling(self, query: str) -> float | None:
+        """Return the rate per stream that `noop` kept up with here; None if nobody has looked."""
+        known = self.machine.get("ceiling")
+        rate = known.get(query) if isinstance(known, dict) else None
+        return float(rate) if isinstance(rate, int | float) else None
+
 
 class RunFolder:
     """One run on disk."""

@@ -14,7 +14,7 @@ def test_a_search_is_outlined(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for word in ("probe", "bracket", "bisection to 5 %", "confirmation", "latency"):
         assert word in said
-    assert "13 trial(s) if all goes well, 52 min of load" in said
+    assert "14 trial(s) if all goes well, 56 min of load" in said
 
 
 def test_a_survey_is_stamped(capsys: pytest.CaptureFixture[str]) -> None:

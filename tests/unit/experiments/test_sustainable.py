@@ -283,6 +283,9 @@ def test_the_times_are_those_of_the_method() -> None:
     longer = planned(engine="reference", duration="4m")
     assert (longer.warmup_s, longer.duration_s) == (60, 240)
     assert Sustainable(spec).least_times(None, 60_000) == (120, 300)
+    assert Sustainable(survey).least_times(None, 60_000) == (60, 180)
+    with pytest.raises(UsageError, match="too short"):
+        planned(engine="reference", survey=True, duration="50s")
 
 
 def test_a_run_folder_keeps_the_search(tmp_path) -> None:

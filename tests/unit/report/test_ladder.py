@@ -55,7 +55,7 @@ def test_the_ladder_tells_each_trial_and_the_answer(folder: RunFolder) -> None:
 def test_how_much_the_harness_takes_is_told_once_where_it_is_known(folder: RunFolder) -> None:
     assert "ceiling" not in shown(folder)
     record = folder.record()
-    machine = {**record.machine, "ceiling": 200_000.0}
+    machine = {**record.machine, "ceiling": {"q3": 200_000.0}}
     folder.write(record.model_copy(update={"machine": machine}))
     text = shown(folder)
     assert "harness ceiling (noop): 200k/s" in text

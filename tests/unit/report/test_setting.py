@@ -38,12 +38,12 @@ def test_only_what_differs_from_its_default_is_told() -> None:
 
 
 def test_machine_and_versions_are_apart(tmp_path: Path, run_spec: RunSpec) -> None:
-    facts = {"python": "3.12", "cores": 2, "memory_bytes": 8 << 30, "ceiling": 200_000.0}
+    facts = {"python": "3.12", "cores": 2, "memory_bytes": 8 << 30, "ceiling": {"q3": 200_000.0}}
     record = RunFolder.create(tmp_path, run_spec, [], facts).record()
     assert setting.machine(record) == [
         ("cores", "2"),
         ("memory", "8 GiB"),
-        ("noop ceiling", "200k/s per stream"),
+        ("noop ceiling", "q3 200k/s"),
     ]
     assert setting.versions(record) == [("python", "3.12")]
 

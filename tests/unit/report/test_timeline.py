@@ -38,6 +38,13 @@ def test_throughput_is_what_was_pulled_and_what_was_finished(tmp_path: Path) -> 
     assert write(tmp_path, at=seconds(), finished=finished).throughput(timely=False) == {}
 
 
+def test_the_queue_is_what_nobody_has_pulled(tmp_path: Path) -> None:
+    offered = 300.0 * np.arange(74)
+    shown = write(tmp_path, at=seconds(), log_end=offered, handed=offered - 50).queue()
+    assert shown["queue"] == [50.0] * 74
+    assert write(tmp_path, at=seconds(), log_end=offered).queue() == {}
+
+
 def test_rates_are_taken_between_the_times_at_which_was_asked(tmp_path: Path) -> None:
     asked = seconds() + np.where(np.arange(74) % 2, 0.5, 0.0)
     log_end = 1000.0 * (asked - asked[0])
