@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
@@ -14,6 +14,7 @@ from streamgauge.units import format_duration, format_rate, format_size
 _MACHINE = ("host", "cpu", "cores")
 _SOFTWARE = ("system", "python", "streamgauge", "pyspark", "confluent-kafka")
 _GIB = 1 << 30
+_QUICK = "{} was quick, which is no measurement"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Side:
     workload_version: str | None
     status: str
     trials: tuple[TrialResult, ...]
+    answer: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def usable(result: TrialResult) -> bool:
@@ -58,6 +60,18 @@ def obstacles(
         *_machine(base.machine, other.machine),
         *_validity(base, bases),
         *_validity(other, others),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def search_obstacles(base: Side, other: Side) -> tuple[str, ...]:
+    """Tell why what two runs have searched cannot be compared; nothing when it can."""
+    found = (
+        *_version(base, other),
+        *_conditions(base.spec, other.spec),
+        *_resources(base, other, base.spec, other.spec),
+        *_machine(base.machine, other.machine),
+        *(_QUICK.format(each.name) for each in (base, other) if each.spec.quick),
     )
     return tuple(dict.fromkeys(found))
 
@@ -128,6 +142,10 @@ def _version(base: Side, other: Side) -> Iterator[str]:
 def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
     yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
+    yield from _conditions(one, two)
+
+
+def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[str]:
     yield from _differ("the seed", one.seed, two.seed)
     for name in dict.fromkeys((*one.parameters, *two.parameters)):
         yield from _differ(
@@ -141,7 +159,9 @@ def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
         yield from _differ(what, *(format_duration(each) for each in lengths_s))
 
 
-def _resources(base: Side, other: Side, one: TrialSpec, two: TrialSpec) -> Iterator[str]:
+def _resources(
+    base: Side, other: Side, one: TrialSpec | RunSpec, two: TrialSpec | RunSpec
+) -> Iterator[str]:
     yield from _differ("the engine's number of cores", one.cores or "all", two.cores or "all")
     for name in ("kafka", "postgres"):
         addresses = (getattr(side.spec, name) or "embedded" for side in (base, other))
@@ -165,7 +185,7 @@ def _memory(machine: Mapping[str, JsonValue]) -> str:
 
 def _validity(side: Side, group: Sequence[TrialResult]) -> Iterator[str]:
     if group[0].spec.quick:
-        yield f"{side.name} was quick, which is no measurement"
+        yield _QUICK.format(side.name)
     if not any(usable(result) for result in group):
         yield f"no trial of {side.name} counts: {_why_not(group[0])}"
 

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from streamgauge.measure.comparability import Side, differences, obstacles, usable
 from streamgauge.measure.ratio import Ratio, ratio
+from streamgauge.measure.searched import Sustained, compare_searches
 from streamgauge.measure.statistics import Floats
 from streamgauge.metrics import metric
 from streamgauge.spec.trial import TrialResult, TrialSpec
@@ -109,12 +110,19 @@ class Comparison:
     base: str
     other: str
     pairs: tuple[Pair, ...]
+    sustained: tuple[Sustained, ...] = ()
+    """What was searched on both sides."""
 
 
 def compare(base: Side, other: Side) -> Comparison:
-    """Compare all that two runs have in common; tell what they have not."""
-    paired = _paired(_groups(base), _groups(other))
-    return Comparison(base.name, other.name, tuple(_pair(base, other, *both) for both in paired))
+    """Compare all that two runs have in common; tell what they have not.
+
+    The trials of two searches are at rates of their own: those at the same rate are compared.
+    """
+    sustained = tuple(compare_searches(base, other))
+    pairs = (_pair(base, other, *both) for both in _paired(_groups(base), _groups(other)))
+    alike = (pair for pair in pairs if not sustained or not pair.obstacles)
+    return Comparison(base.name, other.name, tuple(alike), sustained)
 
 
 _Trials = list[TrialResult]

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample
 from streamgauge.measure.limits import Checked
+from streamgauge.measure.searched import Sustained
 from streamgauge.spec.values import Json
 
 
@@ -18,6 +19,7 @@ def as_json(comparisons: Sequence[Comparison], checked: Sequence[Checked] = ()) 
             {
                 "base": each.base,
                 "other": each.other,
+                "sustained": [_sustained(found) for found in each.sustained],
                 "pairs": [_pair(pair) for pair in each.pairs],
             }
             for each in comparisons
@@ -39,6 +41,17 @@ def flat_rows(comparison: Comparison) -> list[dict[str, Json]]:
         for pair in comparison.pairs
         for each in pair.metrics
     ]
+
+
+def _sustained(found: Sustained) -> dict[str, Json]:
+    return {
+        "query": found.query,
+        "base": list(found.base),
+        "other": list(found.other),
+        "ratio": found.ratio,
+        "verdict": found.word,
+        "because": list(found.obstacles),
+    }
 
 
 def _pair(pair: Pair) -> dict[str, Json]:

@@ -78,6 +78,8 @@ def rows(metrics: Sequence[Compared]) -> list[Row]:
 
 def sentence(comparison: Comparison) -> str:
     """Say in one sentence what came out, of the metrics that people ask for first."""
+    if comparison.sustained:
+        return "; ".join(each.says for each in comparison.sustained)
     if not comparison.pairs:
         return "nothing to compare: there is no finished trial"
     words = [each.word for pair in comparison.pairs for each in headline_metrics(pair)]

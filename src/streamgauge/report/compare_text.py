@@ -52,7 +52,9 @@ def _comparison(comparison: Comparison, further: Sequence[str]) -> Iterator[Rend
     )
     for text in common_differences(comparison):
         yield Text(f"  changed: {text}")
-    if not comparison.pairs:
+    for found in comparison.sustained:
+        yield Text(f"\n{found.says}", style="bold")
+    if not comparison.pairs and not comparison.sustained:
         yield Text("  nothing to compare: there is no finished trial", style="yellow")
     for pair in comparison.pairs:
         yield from _pair(pair, further)

@@ -87,6 +87,7 @@ def side(folder: RunFolder) -> Side:
         workload_version=record.workload_version,
         status=record.status,
         trials=tuple(folder.trials()),
+        answer=record.answer,
     )
 
 

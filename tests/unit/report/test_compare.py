@@ -2,6 +2,7 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from streamgauge.report.compare_text import render
 from streamgauge.report.sweep import write_sweep
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.history import side
+from tests import simulated
+from tests.unit.report.test_ladder import ENGINE, SPEC
 from tests.unit.runs import make_trial, three_trials, write_run
 
 ATTACK = "<script>alert('x')</script>|`*"
@@ -50,6 +53,22 @@ def rows_of(chart: object) -> list[dict[str, Any]]:
 @pytest.fixture
 def slower(tmp_path: Path) -> list[RunFolder]:
     return [three_trials(tmp_path, 100), three_trials(tmp_path, 130, seed=2, tags={"b": ATTACK})]
+
+
+def test_two_searches_are_compared_in_every_form(tmp_path: Path) -> None:
+    one, two = (
+        simulated.write_search(tmp_path, SPEC, simulated.simulate(replace(ENGINE, capacity=limit)))
+        for limit in (1500.0, 3000.0)
+    )
+    comparisons = compared(one, two)
+    (found,) = as_json(comparisons)["comparisons"][0]["sustained"]  # type: ignore[index,call-overload]
+    assert found["verdict"] == "higher"
+    for text in (
+        in_terminal(comparisons),
+        markdown(comparisons),
+        html.unescape(write_html([one, two], comparisons)),
+    ):
+        assert re.search(r"q3 sustains: .* higher, [12]\.\d+ times as much", " ".join(text.split()))
 
 
 def test_the_terminal_tells_ratio_interval_and_verdict(slower):
