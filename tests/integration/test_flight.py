@@ -212,9 +212,16 @@ def test_who_does_not_know_the_token_is_kept_out(
     for token in ("wrong", ""):
         stranger = FlightEndpoint(endpoint.host, endpoint.port, token)
         with QueueClient(stranger) as client:
-            for ask in (client.state, lambda c=client: list(c.read("purchases", 0, 0, 1))):
+            asks: tuple[Callable[[QueueClient], object], ...] = (
+                QueueClient.state,
+                lambda each: each.schema("purchases"),
+                lambda each: list(each.read("purchases", 0, 0, 1)),
+                lambda each: each.commit({"purchases": [0, 0]}),
+                lambda each: each.write([pa.record_batch({"value": [b"1,1,1"]})]),
+            )
+            for ask in asks:
                 with pytest.raises(flight.FlightUnauthenticatedError):
-                    ask()
+                    ask(client)
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b'"right"' not in file.read_bytes()
 

@@ -142,6 +142,19 @@ def test_wrong_answers_at_every_rate_end_with_1() -> None:
     assert "no rate passes" in str(found["conclusion"])
 
 
+def test_a_query_that_emits_nothing_sustains_nothing() -> None:
+    def run(spec: TrialSpec) -> TrialResult:
+        result = simulate(KINDS["silent"])(spec)
+        if result.pace is None:
+            return result
+        nothing = result.pace.model_copy(update={"behind_p95_s": None})
+        return result.model_copy(update={"pace": nothing})
+
+    history, found, code = search(asked(1000.0, 4000.0), run)
+    assert (found["rate"], code) == (None, 1)
+    assert [result.spec.duration_s for result in history] == [60.0, 120.0]
+
+
 def test_an_engine_that_dies_above_some_rate_is_rated_below_it() -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(KINDS["steady"])(spec)
