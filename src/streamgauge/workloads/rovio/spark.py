@@ -20,8 +20,12 @@ FIELDS = ("id", "intended", "delay_ms", "user", "pack", "price")
 
 SLICED_FROM = 4
 """Windows that overlap so often are put together from slices."""
-GROUPS_PER_SECOND = 4096
+GROUPS_PER_SECOND = 256
 """Groups into which the join puts users and packs, by the length of a window."""
+
+_PACK_BITS = 32
+_PACK_MASK = (1 << _PACK_BITS) - 1
+"""A key of the join is the user, then the pack in so many bits; see their limits."""
 
 _INGESTED = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 """The time at which the source handed a record over; current_timestamp() is one per batch."""
@@ -63,18 +67,40 @@ def join(streams: Streams, context: QueryContext) -> DataFrame:
         streams["purchases"], context, purchase="id", user="user", pack="pack", price="price"
     )
     ads = _events(streams["ads"], context, ad="id", user="user", pack="pack")
+    both = _keyed(purchases, "p").unionByName(_keyed(ads, "a"), allowMissingColumns=True)
     count = GROUPS_PER_SECOND * max(1, parameters.size_ms // 1000)
-    group = F.pmod(F.xxhash64("user", "pack"), F.lit(count)).cast("int").alias("group")
-    bought, seen = (
-        side.select("time", group, F.struct(*side.drop("time").columns).alias(name))
-        for side, name in ((purchases, "p"), (ads, "a"))
-    )
-    groups = _windowed_groups(bought.unionByName(seen, allowMissingColumns=True), parameters)
-    each = groups.select("window", "ads", F.explode("purchases").alias("p"))
-    pairs = each.select("window", "p", F.explode(F.filter("ads", _is_for)).alias("a"))
-    fields = ("p.purchase", "a.ad", "p.user", "p.pack", "p.price")
+    group = F.pmod(F.xxhash64(F.coalesce("p.key", "a.key")), F.lit(count)).cast("int")
+    pairs = _pairs(_windowed_groups(both.withColumn("group", group), parameters))
+    user, pack = F.shiftright("p.key", _PACK_BITS), F.col("p.key").bitwiseAND(_PACK_MASK)
+    ids = F.col("p.purchase"), F.col("a.ad")
     ingested = F.greatest("p.ingested", "a.ingested")
-    return pairs.select(_line(F.unix_millis("window.start"), *map(F.col, fields), ingested))
+    window = F.unix_millis("window.start")
+    return pairs.select(_line(window, *ids, user, pack, F.col("p.price"), ingested))
+
+
+def _keyed(side: DataFrame, name: str) -> DataFrame:
+    """Bring user and pack of each record into one number, and all but its time into one column."""
+    key = F.shiftleft("user", _PACK_BITS).bitwiseOR(F.col("pack")).alias("key")
+    rest = side.drop("time", "user", "pack").columns
+    return side.select("time", F.struct(key, *rest).alias(name))
+
+
+def _pairs(groups: DataFrame) -> DataFrame:
+    """Pair the purchases of each group with its ads of the same key.
+
+    Few purchases follow an ad. Which keys are on both sides is found once for a group, so that the
+    others are not compared with each ad; exploding them keeps them from being found once more.
+    """
+    both = F.array_intersect(*(F.transform(side, _key) for side in ("purchases", "ads")))
+    met = groups.withColumn("met", F.explode(F.array(both)))
+    following = F.filter("purchases", lambda each: F.array_contains("met", _key(each)))
+    each = met.select("window", "ads", F.explode(following).alias("p"))
+    same = F.filter("ads", lambda ad: _key(ad) == F.col("p.key"))
+    return each.select("window", "p", F.explode(same).alias("a"))
+
+
+def _key(record: Column) -> Column:
+    return record["key"]
 
 
 def _windowed_groups(events: DataFrame, parameters: Parameters) -> DataFrame:
@@ -89,11 +115,6 @@ def _windowed_groups(events: DataFrame, parameters: Parameters) -> DataFrame:
     window = F.window(F.window_time("window"), _ms(size), _ms(slide)).alias("window")
     both = [F.flatten(F.collect_list(name)).alias(name) for name in ("purchases", "ads")]
     return slices.groupBy(window, "group").agg(*both)
-
-
-def _is_for(ad: Column) -> Column:
-    """Tell whether an ad is for the user and the pack of the purchase beside it."""
-    return (ad["user"] == F.col("p.user")) & (ad["pack"] == F.col("p.pack"))
 
 
 def _events(stream: DataFrame, context: QueryContext, **columns: str) -> DataFrame:
