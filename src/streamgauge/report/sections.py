@@ -144,15 +144,17 @@ def _trials(run: RunView) -> Html:
     """Make the table of the trials; of a search, which shows them all, those told by latency."""
     if study := study_table(run.record.spec.experiment, run.results):
         return _study(study)
-    shown, caption = run.results, "Trials; latency in the measured span"
+    shown, family, caption = run.results, "latency", "Trials; latency in the measured span"
     if found := searches(run.record.answer):
         told = {trial for search in found for trial in latency_trials(search)}
         shown = [result for result in run.results if result.spec.number in told]
-        caption = "The rate that was found, and what followed; latency in the measured span"
+        family = "event_latency"  # by which a search decides
+        what = "The rate that was found, and what followed"
+        caption = f"{what}; event-time latency in the measured span"
     # The mode last: a phone shows the verdicts without scrolling.
     header = ["#", "query", "rate", "valid", "correct", "kept up"]
     header += ["p50", "p90", "p99", "max", "outputs", "engine CPU", "mode"]
-    rows = [[*_trial(run, result)] for result in shown]
+    rows = [[*_trial(run, result, family)] for result in shown]
     return table(header, rows, caption=caption, class_="trials") if rows else Html()
 
 
@@ -162,7 +164,7 @@ def _study(study: StudyTable) -> Html:
     return table(study.header, rows, caption=caption, class_="trials") if rows else Html()
 
 
-def _trial(run: RunView, result: TrialResult) -> Iterator[str]:
+def _trial(run: RunView, result: TrialResult, family: str) -> Iterator[str]:
     spec, found = result.spec, result.metrics
     query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
     yield number(str(spec.number), spec.number)
@@ -172,7 +174,7 @@ def _trial(run: RunView, result: TrialResult) -> Iterator[str]:
         order = {True: "2", None: "1", False: "0"}[judged.holds]
         yield tag("td", mark(judged.holds), class_="verdict-cell", data_value=order)
     for name in ("p50", "p90", "p99", "max"):
-        yield latency_cell(found.get(f"latency.{name}"))
+        yield latency_cell(found.get(f"{family}.{name}"))
     yield _count(result.counts.outputs)
     cpu = found.get("cpu.engine")
     yield number("–" if cpu is None else f"{cpu:.2f}", cpu)
