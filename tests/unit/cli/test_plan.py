@@ -27,7 +27,7 @@ def test_a_survey_is_stamped(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_trials_are_counted_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([*SEARCH, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["trials"] == 13
+    assert json.loads(capsys.readouterr().out)["trials"] == 14
 
 
 def test_crossed_limits_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
