@@ -65,12 +65,12 @@ def test_a_broken_job_file_is_named(tmp_path: Path, text: str) -> None:
 
 PROGRAM = """
 import json, os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 job = json.load(open(sys.argv[1]))
 with open(job["progress"], "a") as file:
     line = {"at": 5.0, "finished": {"sensor1": [3, 4]}, "idle": False, "cpus": sorted(
         os.sched_getaffinity(0)), "password": os.environ["STREAMGAUGE_POSTGRES_PASSWORD"]}
     file.write(json.dumps(line) + "\\n")
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 time.sleep(60)
 """
 
