@@ -10,7 +10,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
-from tests.integration.trials import make_spec, ours
+from tests.integration.trials import HASTY, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -22,8 +22,6 @@ CASES = [
     ("spark", "q1", 1),  # windows close otherwise than with several partitions
     ("spark", "q2", 1),
 ]
-# Right or wrong does not depend on how well Java compiles, and that takes most of a short trial.
-HASTY = {"spark": {"conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
 ROVIO_CASES = [
     (engine, query, partitions)
     for engine, partitions in (("reference", 1), ("spark", 2))

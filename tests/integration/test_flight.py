@@ -35,8 +35,7 @@ from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
 from streamgauge.validation.session import Session
-from tests.conformance.test_trials import HASTY
-from tests.integration.trials import PATIENT, make_bench, make_spec, ours
+from tests.integration.trials import HASTY, PATIENT, make_bench, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -28,7 +28,7 @@ from streamgauge.workloads.rovio.spark import QUERIES
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 BEGIN = 1_700_000_000_000
-RATE, SECONDS, BATCH_MS = 500, 8, 700
+RATE, SECONDS, BATCH_MS = 500, 8, 950  # batches end within windows
 CASES: list[tuple[int, dict[str, Any]]] = [
     (2, {"window": "2s,1s"}),
     (1, {"window": "1500ms,1s"}),

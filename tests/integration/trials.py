@@ -18,6 +18,8 @@ from streamgauge.validation.session import Session
 
 # A busy machine may delay a record; what these tests show does not depend on it.
 PATIENT = LoadSpec(max_lateness_s=30.0, min_sent=0.5)
+# Right or wrong does not depend on how well Java compiles, and that takes most of a short trial.
+HASTY = {"spark": {"conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
 
 
 def make_bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:
