@@ -143,6 +143,30 @@ def test_every_output_is_right(
     assert bool(found.lenient) == bool(parameters.late)
 
 
+@pytest.mark.parametrize("window", ["8s,8s", "8s,4s"])
+def test_a_pair_was_processed_when_the_latest_of_its_window_was(
+    spark: SparkSession, window: str
+) -> None:
+    begin = BEGIN - BEGIN % 8000
+    columns = ["id", "intended", "delay_ms", "user", "pack", "price", "ingested"]
+    # Of the same user and pack: two purchases and an ad of one window, and an ad of the next one.
+    bought = [(0, begin + 5000, 0, 1, 1, 100, 7), (2, begin + 6000, 0, 1, 1, 200, 90)]
+    seen = [(1, begin + 4000, 0, 1, 1, 0, 8), (3, begin + 9000, 0, 1, 1, 0, 300)]
+    streams = {
+        "purchases": spark.createDataFrame(bought, columns),
+        "ads": spark.createDataFrame(seen, columns).drop("price"),
+    }
+    parameters = Parameters(window=window).model_dump(mode="json")
+    job = JobSpec("rovio", "join", parameters, 1, 1, {})
+    built = QUERIES["join"].build(streams, QueryContext(spark, job, None))
+    assert isinstance(built, DataFrame)
+    lines = [row["value"].split(",") for row in built.collect()]
+    processed = {(int(line[0]) - begin, int(line[2])): int(line[-1]) for line in lines}
+    first, second = {(0, 1): 90}, {(4000, 1): 300, (4000, 3): 300}
+    assert processed == first | (second if window == "8s,4s" else {})
+    assert len(lines) == 2 * len(processed)
+
+
 def test_a_join_forgets_what_no_window_needs(spark: SparkSession, tmp_path: Path) -> None:
     for window in ("1s,1s", "1s,500ms"):
         folder = tmp_path / window

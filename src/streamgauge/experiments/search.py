@@ -65,8 +65,6 @@ class Tried:
 
     rate: float
     outcome: Outcome
-    broke_off: bool = False
-    """Whether something outside the engine died: the rate was not tried at all."""
 
 
 @dataclass(frozen=True)
@@ -99,16 +97,19 @@ class _Rate:
 
     passes: int = 0
     outcome: Literal["pass", "fail", "invalid"] | None = None
-    again: Literal["same", "longer"] | None = None
-    """How the last trial has to be repeated."""
+    again: int = 0
+    """How many times as long as usual the last trial has to be repeated; 0 for not at all."""
+    spoiled: bool = False
+    """Whether the last trial was invalid: what happens once may have disturbed it."""
 
     def add(self, tried: Tried) -> None:
         """Take in one more trial; what could not be told twice has failed."""
-        repeated, self.again = self.again, None
-        if tried.outcome == "invalid" and tried.broke_off and repeated is None:
-            self.again = "same"
-        elif tried.outcome == "inconclusive" and repeated != "longer":
-            self.again = "longer"
+        times, self.again = max(1, self.again), 0
+        before, self.spoiled = self.spoiled, tried.outcome == "invalid"
+        if self.spoiled and not before:
+            self.again = times
+        elif tried.outcome == "inconclusive" and times == 1:
+            self.again = 2
         elif tried.outcome == "pass":
             self.passes += 1
             self.outcome = self.outcome or "pass"
@@ -157,7 +158,7 @@ class Search:
         if self.trials >= MOST_TRIALS:
             return None
         if self.last is not None and (again := self.rates[self.last].again):
-            return Step(self.last, "repeat", times=2 if again == "longer" else 1)
+            return Step(self.last, "repeat", times=again)
         low, high = self.low, self.high
         if low is None:
             return self._lower(high)

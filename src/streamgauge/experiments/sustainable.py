@@ -210,10 +210,14 @@ class Sustainable:
 
     def _next_probe(self, done: Sequence[TrialResult]) -> int | None:
         """Return how many times a backlog is to be worked off; None when that was done."""
+        told = [probe for probe in done if not _is_spoiled(probe)]
+        if done and _is_spoiled(done[-1]):
+            once = not any(map(_is_spoiled, done[-2:-1]))
+            return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
         if not done:
             return 1
-        passed_s = _caught_up_s(done[0])
-        if len(done) > 1 or passed_s == 0:
+        passed_s = _caught_up_s(told[0])
+        if len(told) > 1 or passed_s == 0:
             return None
         return next((times for limit_s, times in self._greater.items() if passed_s < limit_s), None)
 
@@ -289,8 +293,7 @@ def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
 
 
 def _tried(result: TrialResult) -> Tried:
-    broke_off = result.status == "invalid" and result.cause is not None
-    return Tried(result.spec.rate, decide(result).outcome, broke_off)
+    return Tried(result.spec.rate, decide(result).outcome)
 
 
 def _catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
@@ -316,6 +319,11 @@ def _caught_up_s(probe: TrialResult) -> float:
     if "rate.catch_up" not in probe.metrics:
         return 0.0
     return probe.metrics["rate.offered"] * probe.spec.duration_s / probe.metrics["rate.catch_up"]
+
+
+def _is_spoiled(probe: TrialResult) -> bool:
+    """Tell whether something outside the engine kept a probe from telling anything."""
+    return probe.status == "invalid" and _caught_up_s(probe) == 0
 
 
 def _told(result: TrialResult, role: Role) -> Json:

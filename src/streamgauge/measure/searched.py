@@ -28,9 +28,10 @@ class Sustained:
 
     @property
     def ratio(self) -> float | None:
-        """The other's rate by that of the base; None where it would be none of two like things."""
+        """The other's rate by that of the base; None where they cannot be compared."""
         (base, _), (other, _) = self.base, self.other
-        return other / base if base and other and not self.obstacles else None
+        comparable = self.word not in ("not known", "not comparable")
+        return other / base if base and other and comparable else None
 
     @property
     def says(self) -> str:
@@ -45,7 +46,8 @@ class Sustained:
 def compare_searches(base: Side, other: Side) -> Iterator[Sustained]:
     """Compare what was found of each query that both runs have searched.
 
-    Where one interval ends below the other, the rates differ; else the searches cannot tell.
+    Where one interval ends below the other, the rates differ. Where they meet, there is no
+    difference that the searches could tell, unless one of them did not get to the engine's limit.
     """
     theirs = _found(other)
     for query, mine in _found(base).items():
@@ -61,9 +63,9 @@ def _found(side: Side) -> dict[str, Interval]:
 
 
 def _interval(search: Mapping[str, Any]) -> Interval:
-    """Return what the search found; a rate that was not confirmed is none."""
+    """Return what the search found; no rate that was not confirmed, nor one the driver missed."""
     _, high = search["interval"]
-    return search["rate"], high
+    return search["rate"], None if search["limit"] == "driver" else high
 
 
 def _word(base: Interval, other: Interval) -> Word:
@@ -72,7 +74,9 @@ def _word(base: Interval, other: Interval) -> Word:
         return "not known"
     if other_held >= (over or math.inf):
         return "higher"
-    return "lower" if held >= (other_over or math.inf) else "no difference"
+    if held >= (other_over or math.inf):
+        return "lower"
+    return "not known" if over is None or other_over is None else "no difference"
 
 
 def _rate(interval: Interval) -> str:

@@ -144,6 +144,8 @@ def _untold_because(told: Pace, *, quick: bool) -> str | None:
         return "neither timely offsets nor enough outputs tell how far the engine was behind"
     if quick:
         return None
+    if told.by == "outputs" and told.latency_growth.blocks < FEWEST_BLOCKS:
+        return "without timely offsets too few outputs tell whether the engine fell behind further"
     for name, growth in _growths(told).items():
         if growth.decision == "undecided":
             how = "" if growth.slope is None else f": it changed by {_slope(growth)}"

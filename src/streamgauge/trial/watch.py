@@ -16,6 +16,8 @@ from streamgauge.spec.engine import Job
 from streamgauge.units import format_duration, format_size
 
 POLL_S = 0.1
+LAST_WORDS_S = 5.0
+"""An engine that breaks off a transfer may be dying: so long it has to tell of what."""
 MAX_CLOCK_STEP_S = 0.005
 
 
@@ -91,10 +93,12 @@ class Watch:
         if self.sender is not None and (failure := self.sender.failure()):
             self._blame_services()
             raise TrialInvalid(f"the sender died: {failure}")
-        if self.job is not None and (failure := self.job.failure()):
-            self._blame_services()
-            raise TrialFailed(f"the engine died: {failure}")
+        self._check_engine()
         if self.sender is not None and (reason := self.sender.overrun()):
+            end_s = self.clock.monotonic() + LAST_WORDS_S
+            while self.clock.monotonic() < end_s:
+                self._check_engine()
+                self.clock.sleep(POLL_S)
             raise TrialFailed(f"unsustainable: {reason}")
         self._check_clock()
         self._check_room()
@@ -107,6 +111,11 @@ class Watch:
             if self.clock.monotonic() > end_s:
                 raise LimitPassed(f"{what} (waited {format_duration(limit_s)})")
             self.clock.sleep(POLL_S)
+
+    def _check_engine(self) -> None:
+        if self.job is not None and (failure := self.job.failure()):
+            self._blame_services()
+            raise TrialFailed(f"the engine died: {failure}")
 
     def _blame_services(self) -> None:
         """Give a dying service a moment to be seen as the cause."""

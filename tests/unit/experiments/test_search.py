@@ -1,5 +1,6 @@
 """The search against engines of every kind; each is told by what a trial at a rate would say."""
 
+import itertools
 import math
 from collections.abc import Callable
 from random import Random
@@ -148,7 +149,8 @@ def test_whatever_happens_the_search_ends_and_its_answer_was_confirmed(
     if found.rate is not None:
         told = [tried.outcome for tried in trials if tried.rate == found.rate]
         assert told.count("pass") == 4
-        assert set(told) <= {"pass", "inconclusive"}
+        assert "fail" not in told
+        assert ("invalid", "invalid") not in itertools.pairwise(told)
 
 
 def test_an_engine_that_dies_at_some_rates_only_is_rated_below_them() -> None:
@@ -178,14 +180,30 @@ def test_what_cannot_be_told_is_tried_once_more_for_longer_and_has_failed_then()
     assert failed.found() == Found(None, (None, 1000), "engine")
 
 
-def test_a_trial_that_broke_off_is_repeated_once() -> None:
+def test_an_invalid_trial_is_repeated_once() -> None:
     ends = Ends(1000, 2000)
-    broken = Tried(1000, "invalid", broke_off=True)
+    broken = Tried(1000, "invalid")
     assert Search.replay(ends, THOROUGH, [broken]).next() == Step(1000, "repeat")
     again = Search.replay(ends, THOROUGH, [broken, Tried(1000, "pass")])
     assert again.next() == Step(2000, "bracket")
     twice = Search.replay(ends, THOROUGH, [broken, broken])
     assert twice.found() == Found(None, (None, 1000), "driver")
+
+
+def test_an_invalid_trial_is_repeated_for_as_long_as_it_was() -> None:
+    tried = [Tried(1000, "inconclusive"), Tried(1000, "invalid")]
+    search = Search.replay(Ends(1000, 2000), THOROUGH, tried)
+    assert search.next() == Step(1000, "repeat", times=2)
+    search.add(Tried(1000, "inconclusive"))
+    assert search.found() == Found(None, (None, 1000), "engine")
+
+
+def test_one_late_driver_does_not_undo_what_held() -> None:
+    trials = [Tried(1000, "pass"), Tried(1040, "fail"), *[Tried(1000, "pass")] * 2]
+    search = Search.replay(Ends(1000, 1040), THOROUGH, [*trials, Tried(1000, "invalid")])
+    assert search.next() == Step(1000, "repeat")
+    search.add(Tried(1000, "pass"))
+    assert search.found() == Found(1000, (1000, 1040), "engine")
 
 
 def test_a_failed_confirmation_becomes_the_upper_bound() -> None:

@@ -123,6 +123,24 @@ def test_a_probe_that_fails_leaves_a_guess() -> None:
     assert code == 0
 
 
+@pytest.mark.parametrize(("spoiled", "probes"), [({1}, 3), ({2}, 3), ({1, 2}, 2), ({2, 3}, 3)])
+def test_a_probe_that_something_else_spoiled_is_repeated_once(
+    spoiled: set[int], probes: int
+) -> None:
+    def run(spec: TrialSpec) -> TrialResult:
+        result = probed(20.0, 5e4)(spec)
+        broken = {"status": "invalid", "cause": "the broker died", "metrics": {}}
+        return result.model_copy(update=broken) if spec.number in spoiled else result
+
+    history, found, code = search(asked(), run)
+    backlogs = [result.spec.duration_s for result in history if result.spec.preload]
+    assert len(backlogs) == probes
+    assert all(backlogs[number - 1] == backlogs[number] for number in spoiled if number < probes)
+    assert (found["catch_up"] is None) == (spoiled == {1, 2})
+    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    assert code == 0
+
+
 def test_the_driver_as_the_limit_ends_with_4() -> None:
     _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
     assert found["limit"] == "driver"

@@ -9,14 +9,16 @@ from streamgauge.spec.run import RunSpec
 from tests.unit.runs import MACHINE, make_trial
 
 
-def searched(name: str, rate: float | None, high: float | None, **changes: object) -> Side:
+def searched(
+    name: str, rate: float | None, high: float | None, limit: str = "engine", **changes: object
+) -> Side:
     asked: dict[str, object] = {
         "workload": "rovio",
         "queries": ("join",),
         "experiment": "sustainable",
         **changes,
     }
-    search = {"query": "join", "rate": rate, "interval": [rate, high]}
+    search = {"query": "join", "rate": rate, "interval": [rate, high], "limit": limit}
     trials = tuple(make_trial(n, query="join", rate=r) for n, r in enumerate((1e5, rate or 1), 1))
     spec = RunSpec(**asked)  # type: ignore[arg-type]  # fields by name
     return Side(name, spec, MACHINE, "1", "done", trials, {"searches": [search]})
@@ -33,7 +35,7 @@ def found(base: Interval, other: Interval, **changes: object) -> Sustained:
         ((100.0, 105.0), (105.0, 110.0), "higher"),
         ((105.0, 110.0), (100.0, 105.0), "lower"),
         ((100.0, 105.0), (104.0, 109.0), "no difference"),
-        ((100.0, None), (200.0, 210.0), "no difference"),
+        ((100.0, None), (200.0, 210.0), "not known"),
         ((100.0, 105.0), (200.0, None), "higher"),
         ((None, 105.0), (100.0, 105.0), "not known"),
     ],
@@ -50,6 +52,15 @@ def test_the_ratio_is_that_of_the_rates_that_held() -> None:
     assert each.says == (
         "rate that join sustains: 250k/s, the base 100k/s (not 105k/s); higher, 2.5 times as much"
     )
+
+
+def test_where_the_driver_was_the_limit_the_engine_may_sustain_more() -> None:
+    base, other = searched("a", 100.0, 120.0, "driver"), searched("b", 150.0, 160.0)
+    (each,) = compare_searches(base, other)
+    assert (each.word, each.ratio) == ("not known", None)
+    assert each.says == "rate that join sustains: 150/s (not 160/s), the base 100/s; not known"
+    (each,) = compare_searches(other, base)
+    assert each.word == "not known"
 
 
 @pytest.mark.parametrize(

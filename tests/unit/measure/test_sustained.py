@@ -108,6 +108,7 @@ FEW = Growth(slope=None, low=None, high=None, blocks=9, decision="undecided")
         ({"drain_s": 30.1, "bound_s": 16.0}, "pass", "behind"),
         ({"drain_s": None}, "fail", "more than 30 s"),
         ({"drain_s": None, "behind_growth": OPEN}, "fail", "more than 30 s"),
+        ({"by": "outputs", "latency_growth": FEW}, "inconclusive", "without timely offsets"),
         ({"behind_p95_s": None}, "inconclusive", "neither timely offsets nor enough outputs"),
     ],
 )
@@ -141,6 +142,19 @@ def test_silence_is_no_sign_of_being_on_time() -> None:
     nothing = Outputs(np.zeros(180), np.array([], dtype=np.int64), np.array([]))
     told = pace(span, None, nothing, total_rate=1000.0, drain_s=1.0)
     assert told.behind_p95_s is None
+
+
+def test_few_large_windows_do_not_hide_that_an_engine_falls_behind(good: TrialResult) -> None:
+    """Between the ends of windows nobody waits for an output: *behind* is 0 most of the time."""
+    ends_s = np.repeat(np.arange(60.0, 301.0, 60.0), 20)
+    late_s = 0.05 * ends_s
+    at_s = np.arange(300.0)
+    since_end_s = at_s % 60
+    behind_s = np.where(since_end_s < 0.05 * (at_s - since_end_s), since_end_s, 0)
+    outputs = Outputs(behind_s, (1000 * ends_s - 1).astype(np.int64), late_s)
+    told = pace(Span(0, 300_000), None, outputs, total_rate=1000.0, drain_s=1.0)
+    assert told.behind_growth.decision == "none"
+    assert decide(good.model_copy(update={"pace": told})).outcome == "inconclusive"
 
 
 def test_the_share_consumed_is_not_off_by_a_batch() -> None:

@@ -83,6 +83,36 @@ def test_a_dead_sender_makes_the_trial_invalid(tmp_path: Path) -> None:
         watched.check()
 
 
+@dataclass
+class Overrun(Thing):
+    """A sender whose queue is full, or from which a transfer was broken off."""
+
+    def overrun(self) -> str | None:
+        return "the engine broke off a transfer"
+
+
+def test_an_engine_that_was_overrun_is_unsustainable(tmp_path: Path) -> None:
+    time = FakeTime()
+    watched = watch(tmp_path, time)
+    watched.sender, watched.job = Overrun(), Thing()  # type: ignore[assignment]
+    with pytest.raises(TrialFailed, match="unsustainable: the engine broke off a transfer"):
+        watched.check()
+
+
+def test_an_engine_that_breaks_off_because_it_dies_tells_of_what(tmp_path: Path) -> None:
+    time, engine = FakeTime(), Thing()
+    watched = watch(tmp_path, time)
+    watched.sender, watched.job = Overrun(), engine  # type: ignore[assignment]
+
+    def die(seconds: float) -> None:
+        time.sleep(seconds)
+        engine.died = "an exception in a task"
+
+    watched.clock = Clock(time.clock().realtime, time.clock().monotonic, die)
+    with pytest.raises(TrialFailed, match="the engine died: an exception in a task"):
+        watched.check()
+
+
 def test_a_stepped_clock_makes_the_trial_invalid(tmp_path: Path) -> None:
     time = FakeTime()
     watched = watch(tmp_path, time)

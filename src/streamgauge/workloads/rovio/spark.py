@@ -73,16 +73,15 @@ def join(streams: Streams, context: QueryContext) -> DataFrame:
     pairs = _pairs(_windowed_groups(both.withColumn("group", group), parameters))
     user, pack = F.shiftright("p.key", _PACK_BITS), F.col("p.key").bitwiseAND(_PACK_MASK)
     ids = F.col("p.purchase"), F.col("a.ad")
-    ingested = F.greatest("p.ingested", "a.ingested")
     window = F.unix_millis("window.start")
-    return pairs.select(_line(window, *ids, user, pack, F.col("p.price"), ingested))
+    return pairs.select(_line(window, *ids, user, pack, F.col("p.price"), F.col("ingested")))
 
 
 def _keyed(side: DataFrame, name: str) -> DataFrame:
-    """Bring user and pack of each record into one number, and all but its time into one column."""
+    """Bring user and pack of each record into one number, and all but its times into one column."""
     key = F.shiftleft("user", _PACK_BITS).bitwiseOR(F.col("pack")).alias("key")
-    rest = side.drop("time", "user", "pack").columns
-    return side.select("time", F.struct(key, *rest).alias(name))
+    rest = side.drop("time", "ingested", "user", "pack").columns
+    return side.select("time", "ingested", F.struct(key, *rest).alias(name))
 
 
 def _pairs(groups: DataFrame) -> DataFrame:
@@ -94,9 +93,9 @@ def _pairs(groups: DataFrame) -> DataFrame:
     both = F.array_intersect(*(F.transform(side, _key) for side in ("purchases", "ads")))
     met = groups.withColumn("met", F.explode(F.array(both)))
     following = F.filter("purchases", lambda each: F.array_contains("met", _key(each)))
-    each = met.select("window", "ads", F.explode(following).alias("p"))
+    each = met.select("window", "ingested", "ads", F.explode(following).alias("p"))
     same = F.filter("ads", lambda ad: _key(ad) == F.col("p.key"))
-    return each.select("window", "p", F.explode(same).alias("a"))
+    return each.select("window", "ingested", "p", F.explode(same).alias("a"))
 
 
 def _key(record: Column) -> Column:
@@ -104,17 +103,21 @@ def _key(record: Column) -> Column:
 
 
 def _windowed_groups(events: DataFrame, parameters: Parameters) -> DataFrame:
-    """Bring the records of a window and a group together; where windows overlap, by slices."""
+    """Bring the records of a window and a group together; where windows overlap, by slices.
+
+    A pair's processing time is that of its window, as its event time is: the latest of the group.
+    """
     size, slide = parameters.size_ms, parameters.slide_ms
     slice_ms = math.gcd(size, slide)
+    latest = F.max("ingested").alias("ingested")
     slices = events.groupBy(F.window("time", _ms(slice_ms)).alias("window"), "group").agg(
-        F.collect_list("p").alias("purchases"), F.collect_list("a").alias("ads")
+        F.collect_list("p").alias("purchases"), F.collect_list("a").alias("ads"), latest
     )
     if slice_ms == size:
         return slices
     window = F.window(F.window_time("window"), _ms(size), _ms(slide)).alias("window")
     both = [F.flatten(F.collect_list(name)).alias(name) for name in ("purchases", "ads")]
-    return slices.groupBy(window, "group").agg(*both)
+    return slices.groupBy(window, "group").agg(*both, latest)
 
 
 def _events(stream: DataFrame, context: QueryContext, **columns: str) -> DataFrame:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -182,6 +183,17 @@ def test_late_prices_add_up_in_any_selection(prices: list[int], total: int) -> N
         itertools.combinations(prices, count) for count in range(len(prices) + 1)
     )
     assert can_add_up(total, prices) == any(sum(some) == total for some in selections)
+
+
+def test_very_many_late_prices_are_told_at_once() -> None:
+    prices = np.random.default_rng(1).integers(99, 9_999, size=50_000).tolist()
+    for some in (prices[::2], prices[:100], prices[1:], prices[30_000:], [], prices):
+        assert can_add_up(sum(some), prices)
+    assert not can_add_up(5, prices)
+    assert not can_add_up(sum(prices) - 5, prices)
+    even = [2 * price for price in prices[:500]]
+    assert can_add_up(sum(even[::3]), even)
+    assert not can_add_up(sum(even[::3]) + 1, even)
 
 
 IN_TIME = Record(0, 1000, price=100)

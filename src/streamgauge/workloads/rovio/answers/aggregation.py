@@ -25,6 +25,8 @@ from streamgauge.workloads.rovio.parameters import Parameters
 
 _OUTPUT = r"^(?P<key>\d{1,18},\d{1,18}),-?\d{1,18}(?:,(?P<ingested>\d{1,18}))?$"
 _TIMES = ("event", "intended", "appended", "window_end")
+_FEW = 64
+"""Late prices of which all sums are looked at before those of all."""
 _CONTRIBUTION = ("pack", "price", "event", "intended", "appended")
 
 
@@ -175,12 +177,24 @@ def _same(expected: bytes, output: bytes) -> bool:
 
 
 def can_add_up(total: int, prices: Sequence[int]) -> bool:
-    """Tell whether some of the prices make this total."""
+    """Tell whether some of the prices make this total.
+
+    Of many prices a few make almost any amount, up to which the others can be taken one by one;
+    where they do not, all sums up to the total, or to what the rest has to make, are looked at.
+    """
     if not 0 <= total <= sum(prices):
         return False
-    if total in (0, sum(prices)):
-        return True
+    few, others = prices[:_FEW], prices[_FEW:]
+    left, middle = total, sum(few) // 2
+    for price in others:
+        left -= price if left - price >= middle else 0
+    return _makes(left, few) or _makes(min(total, sum(prices) - total), prices)
+
+
+def _makes(total: int, prices: Sequence[int]) -> bool:
+    """Tell whether some of the prices make this total, by all sums that they make up to it."""
+    within = (1 << total + 1) - 1
     reachable = 1  # bit n is set iff some of the prices make n
     for price in prices:
-        reachable |= reachable << price
+        reachable |= reachable << price & within
     return bool(reachable >> total & 1)
