@@ -210,16 +210,17 @@ class Sustainable:
 
     def _next_probe(self, done: Sequence[TrialResult]) -> int | None:
         """Return how many times a backlog is to be worked off; None when that was done."""
-        told = [probe for probe in done if not _is_spoiled(probe)]
-        if done and _is_spoiled(done[-1]):
-            once = not any(map(_is_spoiled, done[-2:-1]))
-            return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
         if not done:
             return 1
-        passed_s = _caught_up_s(told[0])
-        if len(told) > 1 or passed_s == 0:
+        if _is_spoiled(done[-1]):
+            once = not any(map(_is_spoiled, done[-2:-1]))
+            return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
+        first, *greater = (probe for probe in done if not _is_spoiled(probe))
+        passed_s = _caught_up_s(first)
+        if passed_s == 0 or any(map(_caught_up_s, greater)):
             return None
-        return next((times for limit_s, times in self._greater.items() if passed_s < limit_s), None)
+        left = [times for limit_s, times in self._greater.items() if passed_s < limit_s]
+        return next(iter(left[len(greater) :]), None)  # the next, where one was too much for it
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run = self._run

@@ -98,6 +98,20 @@ def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
     assert found["catch_up"] == pytest.approx(rate)
 
 
+def test_a_backlog_too_great_for_an_engine_is_followed_by_a_smaller_one() -> None:
+    def run(spec: TrialSpec) -> TrialResult:
+        result = probed(20.0, 3e6)(spec)
+        died = {"status": "failed", "cause": "out of memory", "metrics": {}}
+        too_much = spec.preload and spec.duration_s > 40.0
+        return result.model_copy(update=died) if too_much else result
+
+    history, found, _ = search(asked(transport="flight"), run)
+    probes = [result.spec.duration_s for result in history if result.spec.preload]
+    assert probes == [10.0, 160.0, 40.0]
+    assert found["catch_up"] == pytest.approx(3e6)
+    assert found["trials"][1]["reason"] == "out of memory"  # type: ignore[index]
+
+
 def test_an_engine_that_takes_any_backlog_in_no_time_is_not_underrated() -> None:
     _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=1e8))
     assert found["catch_up"] == pytest.approx(6e6 / 2)
