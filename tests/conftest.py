@@ -24,6 +24,8 @@ settings.register_profile("brief", deadline=None, derandomize=True, max_examples
 settings.load_profile("unhurried")
 
 
+# Right or wrong does not depend on how well Java compiles, and that takes most of a short trial.
+os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
 # What holds the machine's measurement lock may run in both workers: nothing is measured here.
 os.environ[LOCK_NAME] = f"streamgauge-test-{os.getpid()}"
 

@@ -1,4 +1,4 @@
-"""Wrong outputs through the real transport, each found and counted exactly."""
+"""Whole trials of an engine that answers wrongly; test_validation has all wrong answers."""
 
 from pathlib import Path
 
@@ -16,20 +16,9 @@ NOTHING = {"wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0}
 @pytest.mark.parametrize(
     ("query", "fault", "found"),
     [
-        ("q3", "drop", {"missing": 1}),
-        ("q3", "repeat", {"duplicate": 1}),
-        ("q3", "alter-value", {"wrong": 1}),
-        ("q3", "alter-id", {"missing": 1, "unexpected": 1}),
-        ("q3", "extra", {"unexpected": 1}),
         ("q3", "late", {"missing": 1}),
-        ("q3", "reorder", {}),
-        ("q1", "exchange:1", {"wrong": 2}),
         ("q1", "repeat:1", {"duplicate": 1}),
-        ("q2", "exchange", {"wrong": 2}),
         ("q2", "p-off", {"wrong": 1}),
-        ("q4", "drop", {"missing": 1}),
-        ("q5", "unset", {"missing": 1}),
-        ("q5", "early", {"wrong": 1}),
         ("q5", "touch", {"unexpected": 1}),
     ],
 )
@@ -70,17 +59,3 @@ def test_windows_shifted_by_one_record_are_counted_as_by_hand(bench: Bench, tmp_
     )
     assert result.inputs == 20_002, "40 windows; the first record is a marker, far off as well"
     assert result.counts == Counts(expected=21, missing=21, unexpected=20)
-
-
-def test_one_lost_output_in_a_hundred_thousand_is_found(bench: Bench, tmp_path: Path) -> None:
-    result = run(
-        bench,
-        tmp_path,
-        "identity",
-        rate=20_000.0,
-        duration_s=4.0,
-        options={"fault": "drop:77777"},
-    )
-    assert result.counts.expected > 100_000
-    assert (result.counts.missing, result.counts.unexpected) == (1, 0)
-    assert result.counts.correct == result.counts.expected - 1

@@ -25,7 +25,6 @@ from streamgauge.spec.transport import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import Espbench, sensors
 from tests.integration.topics import make_endpoints
-from tests.integration.trials import HASTY
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -157,7 +156,6 @@ def start(transport: KafkaTransport, tmp_path: Path) -> Iterator[BenchMaker]:
         )
         transport.create(endpoints)
         engine = SparkEngine()
-        options = {**HASTY["spark"], **options}
         spec = engine.resolve(JobSpec("espbench", query, {}, partitions, 1, options))
         cpus = Resources(tuple(os.sched_getaffinity(0)))
         job = engine.start(spec, endpoints, cpus, tmp_path)

@@ -1,5 +1,6 @@
 """Short trials on the services of the tests."""
 
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,8 +19,7 @@ from streamgauge.validation.session import Session
 
 # A busy machine may delay a record; what these tests show does not depend on it.
 PATIENT = LoadSpec(max_lateness_s=30.0, min_sent=0.5)
-# Right or wrong does not depend on how well Java compiles, and that takes most of a short trial.
-HASTY = {"spark": {"conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
+PATIENT_COMMAND = [sys.executable, "-m", "tests.integration.patient"]
 
 
 def make_bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:
