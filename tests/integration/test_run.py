@@ -271,8 +271,9 @@ def test_a_rate_beyond_the_sender_is_no_verdict_on_the_engine(
     environment: dict[str, str],
 ) -> None:
     arguments = ["run", "espbench/q3", "-e", "noop", "--warmup", "1s", "--duration", "2s"]
+    small = ["-L", "buffer=4096", "-L", "batch=1024", "-L", "linger=500ms"]
     done = subprocess.run(
-        [*COMMAND, *arguments, "--rate", "20M/s", "-P", "ring=10000", "--json"],
+        [*COMMAND, *arguments, "--rate", "200k/s", *small, "-P", "ring=10000", "--json"],
         env=environment,
         capture_output=True,
         text=True,
