@@ -13,19 +13,21 @@ def until_still(
     *,
     still_s: float,
     most_s: float,
+    enough: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Return a number once it is above 0 and has stood still, or what it is in the end.
+    """Return a number once it is above 0 and has stood still or is enough, or what it is at last.
 
     Args:
         look: Tells the number.
         still_s: How long it must not change.
         most_s: How long to wait at most, the looks themselves left out.
+        enough: What need not be waited beyond.
         sleep: Waits.
     """
     found, since_s = look(), 0.0
     for _ in range(round(most_s / _LOOK_S)):
-        if found > 0 and since_s >= still_s:
+        if (found > 0 and since_s >= still_s) or (enough is not None and found >= enough):
             break
         sleep(_LOOK_S)
         now = look()

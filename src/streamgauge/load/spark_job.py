@@ -51,7 +51,7 @@ def main(argv: list[str]) -> None:
     conf.set("spark.driver.host", asked.host).set("spark.driver.bindAddress", asked.host)
     context = SparkContext(conf=conf)
     try:
-        jobs = asked.job.shared(asked.senders or _cores(context))
+        jobs = asked.job.shared(_slots(context, asked.senders))
         texts = [job.model_dump_json() for job in jobs]
         task = partial(send, texts, (asked.host, asked.port), os.environ[TOKEN])
         numbers = context.parallelize(range(len(jobs)), len(jobs))
@@ -63,8 +63,13 @@ def main(argv: list[str]) -> None:
         context.stop()
 
 
-def _cores(context: SparkContext, sleep: Callable[[float], None] = time.sleep) -> int:
-    """Count the tasks that the cluster runs at once, when its executors have called in."""
+def _slots(
+    context: SparkContext, wanted: int | None, sleep: Callable[[float], None] = time.sleep
+) -> int:
+    """Return how many senders to run: as many as wanted, or as the cluster runs tasks at once.
+
+    That is known when its executors have called in.
+    """
     spark = context._jsc.sc()
     profile = spark.resourceProfileManager().defaultResourceProfile()
     # Not defaultParallelism, which is 2 at least, whatever the cluster has.
@@ -72,11 +77,16 @@ def _cores(context: SparkContext, sleep: Callable[[float], None] = time.sleep) -
         lambda: int(spark.maxNumConcurrentTasks(profile)),
         still_s=_STILL_S,
         most_s=_EXECUTORS_S,
+        enough=wanted,
         sleep=sleep,
     )
     if not found:
         sys.exit(f"the Spark cluster has no free core after {_EXECUTORS_S:g} s")
-    return min(found, MOST_SENDERS)
+    if wanted is not None and found < wanted:
+        sys.exit(
+            f"the Spark cluster has {found} free slots, and each of {wanted} senders needs one"
+        )
+    return wanted or min(found, MOST_SENDERS)
 
 
 if __name__ == "__main__":
