@@ -279,7 +279,9 @@ def test_a_rate_beyond_the_sender_is_no_verdict_on_the_engine(
         text=True,
     )
     assert done.returncode == 4, done.stderr
-    (trial,) = json.loads(done.stdout)["trials"]
+    told = json.loads(done.stdout)
+    (trial,) = told["trials"]
+    assert told["status"] == "invalid"
     assert (trial["status"], trial["valid"]) == ("invalid", False)
     assert (trial["correct"], trial["kept_up"]) == (None, None)
     assert any("the driver sent" in reason for reason in trial["reasons"])
