@@ -12,12 +12,11 @@ from streamgauge import runner
 from streamgauge.errors import unknown_name
 from streamgauge.measure.comparison import Comparison, Pair
 from streamgauge.measure.comparison import compare as compare_sides
-from streamgauge.planning import Asked, plan_run
+from streamgauge.planning import Asked, choose_services, plan_run
 from streamgauge.report.html import write_report
 from streamgauge.results import tables
 from streamgauge.results.folder import RunFolder, RunRecord, find
 from streamgauge.results.history import side
-from streamgauge.services import choose
 from streamgauge.spec.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
 
@@ -127,7 +126,7 @@ def run(target: str, *, runs: Path | str = RUNS, **options: Any) -> Run:
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
     command = _repeat_command(target, Path(runs), options)
-    folder = runner.start(spec, Path(runs), command, lambda _: None, choose(spec))
+    folder = runner.start(spec, Path(runs), command, lambda _: None, choose_services(spec))
     write_report(folder)
     return Run(folder)
 

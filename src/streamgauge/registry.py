@@ -1,19 +1,23 @@
-"""Workloads, engines, experiments and transports by name, through entry points; loaded lazily.
+"""Plug-ins by name: services, transports, workloads, engines, experiments; loaded lazily.
 
-Packages of others register theirs in the same groups that ours use.
+They are found through entry points. Packages of others register theirs in the groups that ours use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from streamgauge.errors import NotReady, UsageError, unknown_name
 
-Group = Literal["workloads", "engines", "experiments", "transports"]
+if TYPE_CHECKING:
+    from streamgauge.spec.transport import Transport
+
+Group = Literal["workloads", "engines", "experiments", "transports", "services"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -26,32 +30,44 @@ def load(group: Group, name: str) -> object:
     """Return what is registered under a name.
 
     Raises:
-        UsageError: Nothing is registered under that name.
-        NotReady: It needs a package that is not installed.
+        UsageError: Nothing is registered under that name, or two things are.
+        NotReady: It needs a package that is not installed, or does not load.
     """
-    entry = _entry(group, name)
+    entry, what = _entry(group, name), f"{group.removesuffix('s')} {name!r}"
     try:
         return entry.load()
     except ModuleNotFoundError as error:
-        raise _missing(f"{group.removesuffix('s')} {name!r}", entry, error) from error
+        raise _missing(what, entry, error) from error
+    except Exception as error:  # whatever somebody else's module does when it is imported
+        owner = entry.dist.name if entry.dist else entry.module.partition(".")[0]
+        raise NotReady(
+            f"{what} does not load: {type(error).__name__}: {error}",
+            f"Update or remove the package {owner}.",
+        ) from error
 
 
-def implementation(workload: str, engine: str) -> ModuleType:
-    """Return a workload's file for an engine, as `streamgauge.workloads.espbench.spark`.
+def transport(name: str) -> Transport:
+    """Return the transport of that name."""
+    return cast("Callable[[], Transport]", load("transports", name))()
+
+
+def implementation(name: str, engine: str, group: Group = "workloads") -> ModuleType:
+    """Return a plug-in's file for an engine, as `streamgauge.workloads.espbench.spark`.
 
     Raises:
-        UsageError: The workload has no queries for that engine.
+        UsageError: The plug-in has none for that engine.
         NotReady: The file needs a package that is not installed.
     """
-    entry = _entry("workloads", workload)
+    entry = _entry(group, name)
     module = f"{entry.module}.{engine.replace('-', '_')}"
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module:
-            raise _missing(f"{workload} on {engine}", entry, error) from error
+            raise _missing(f"{name} on {engine}", entry, error) from error
+        lacks = "has no queries for" if group == "workloads" else "cannot be used by"
         raise UsageError(
-            f"workload {workload!r} has no queries for engine {engine!r}",
+            f"{group.removesuffix('s')} {name!r} {lacks} engine {engine!r}",
             f"Engines: {', '.join(names('engines'))}.",
         ) from error
 
@@ -60,12 +76,25 @@ def _entry(group: Group, name: str) -> EntryPoint:
     entries = _entries(group)
     if name not in entries:
         raise unknown_name(group.removesuffix("s"), name, entries)
-    return entries[name]
+    entry, *others = entries[name]
+    if others:
+        values = " and ".join(each.value for each in entries[name])
+        raise UsageError(
+            f"there are two {group} of the name {name!r}: {values}",
+            "Remove one of their packages.",
+        )
+    return entry
 
 
 @cache  # to look through all installed packages takes milliseconds, and a plan asks dozens of times
-def _entries(group: Group) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"streamgauge.{group}")}
+def _entries(group: Group) -> dict[str, list[EntryPoint]]:
+    """Return what is registered under each name: one thing, unless packages disagree."""
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=f"streamgauge.{group}"):
+        known = found.setdefault(entry.name, [])
+        if all(each.value != entry.value for each in known):
+            known.append(entry)
+    return found
 
 
 def _missing(what: str, entry: EntryPoint, error: ModuleNotFoundError) -> NotReady:

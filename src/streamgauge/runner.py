@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from streamgauge import machine
+from streamgauge import machine, registry
 from streamgauge.errors import NotReady, Unmeasured
 from streamgauge.load import arrivals
-from streamgauge.planning import load_engine, load_experiment, load_workload
+from streamgauge.planning import load_engine, load_experiment, load_workload, trial_job
 from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
 from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
-from streamgauge.services import versions as services_versions
-from streamgauge.services.service import RunningService, Service
+from streamgauge.services.choice import service as service_of
+from streamgauge.services.service import RunningService, Startable, start_all
+from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.engine import Fetches
 from streamgauge.spec.experiment import Concludes, Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
-from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.ingestion import run_ingestion
@@ -44,14 +44,14 @@ def start(
     runs: Path,
     command: Sequence[str],
     listen: Announce,
-    services: Sequence[Service[Any]],
+    services: Sequence[Startable],
     clock: Clock | None = None,
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
-    prepare_engine(spec.engine, listen)
+    prepare_engine(spec, listen)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
-        facts = {**machine.describe(), **services_versions()}
+        facts = {**machine.describe(), **_versions(spec, services)}
         known = {"ceiling": ceilings.known(facts, spec, _inputs(spec))}
         version = load_workload(spec.workload).version
         folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
@@ -62,12 +62,12 @@ def start(
 def resume(
     folder: RunFolder,
     listen: Announce,
-    services: Sequence[Service[Any]],
+    services: Sequence[Startable],
     clock: Clock | None = None,
 ) -> RunFolder:
     """Go on with a run that was interrupted; finished trials are kept."""
     spec = folder.record().spec
-    prepare_engine(spec.engine, listen)
+    prepare_engine(spec, listen)
     check_room(spec, folder.path.parent)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
@@ -88,9 +88,9 @@ def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Co
     return found
 
 
-def prepare_engine(name: str, listen: Announce) -> None:
+def prepare_engine(spec: RunSpec, listen: Announce) -> None:
     """Let the engine fetch what it needs; refuse to start when it lacks something."""
-    engine = load_engine(name)
+    name, engine = spec.engine, load_engine(spec.engine)
     problems = engine.check()
     if problems:
         raise NotReady(
@@ -98,7 +98,17 @@ def prepare_engine(name: str, listen: Announce) -> None:
             "; ".join(problem.remedy for problem in problems),
         )
     if isinstance(engine, Fetches):
-        engine.fetch(lambda text: listen({"note": text}))
+        jobs = [trial_job(trial) for trial in load_experiment(spec).plan()]
+        engine.fetch(jobs, lambda text: listen({"note": text}))
+
+
+def _versions(spec: RunSpec, services: Sequence[Startable]) -> dict[str, str]:
+    """Return the versions of the engine, and of the services that we start ourselves."""
+    found = dict(load_engine(spec.engine).versions())
+    for each in services:
+        if each.name not in spec.services:
+            found |= service_of(each.name).versions()
+    return found
 
 
 def check_room(spec: RunSpec, runs: Path) -> None:
@@ -127,13 +137,10 @@ def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
 
 
 def _topic_bytes(trial: TrialSpec) -> int:
-    """Tell how much a trial may write: nobody reads the old records of one without an engine."""
-    if trial.transport == "flight":
-        return 0
+    """Tell how much a trial may write."""
     streams = len(load_workload(trial.workload).queries[trial.query].streams)
-    written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
-    kept = 8 * streams * trial.partitions * FORGET_BYTES
-    return min(written, kept) if trial.engine == NO_ENGINE else written
+    transport = registry.transport(trial.transport)
+    return transport.disk_bytes(trial, streams, arrivals.records(trial))
 
 
 def _inputs(spec: RunSpec) -> dict[str, Sequence[str]]:
@@ -145,7 +152,7 @@ def _inputs(spec: RunSpec) -> dict[str, Sequence[str]]:
 def _go_on(
     folder: RunFolder,
     listen: Announce,
-    services: Sequence[Service[Any]],
+    services: Sequence[Startable],
     clock: Clock | None,
     *,
     resumed: bool = False,
@@ -162,7 +169,7 @@ def _go_on(
             while (trial := experiment.next_trial(folder.trials())) is not None:
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 if resumed:
-                    _delete_left(bench)
+                    registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
                     resumed = False
                 check_disk([trial], folder.path.parent)
                 announce(events.begins(trial, experiment, folder.trials()))
@@ -179,13 +186,6 @@ def _go_on(
         ) from error
     finally:
         _conclude(folder, record, experiment, status)
-
-
-def _delete_left(bench: Bench) -> None:
-    """Delete what a try that was killed left in a given broker; an embedded one has gone."""
-    if bench.kafka is not None:
-        with KafkaTransport(bench.kafka.endpoint) as transport:
-            transport.delete_left(bench.topics)
 
 
 def _conclude(
@@ -225,36 +225,38 @@ def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
 class ServiceSet:
     """The services of a run, kept across trials and started again when one has died."""
 
-    def __init__(self, services: Sequence[Service[Any]]) -> None:
-        self._services = {service.name: service for service in services}
-        self._running: dict[str, RunningService[Any]] = {}
+    def __init__(self, services: Sequence[Startable]) -> None:
+        self._services = list(services)
+        self._running: dict[str, RunningService[Endpoint]] = {}
         self._stacks: dict[str, ExitStack] = {}
 
-    def bench(self, spark: Callable[[], SparkSession], topics: str, clock: Clock) -> Bench:
+    def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
         """Return what the next trial needs, with every service alive."""
-        self._start([name for name in self._services if self._is_down(name)])
+        start_all(self._down(), self._running, self._fresh_stack)
         return Bench(
-            kafka=self._running.get("kafka"),
-            postgres=self._running.get("postgres"),
+            services=dict(self._running),
             spark=spark,
             cache=runtime.cache_dir() / "data",
-            topics=topics,
+            prefix=prefix,
             clock=clock,
         )
 
-    def _is_down(self, name: str) -> bool:
-        return name not in self._running or self._running[name].lost() is not None
+    def _down(self) -> list[Startable]:
+        """Return what has to be started: what is not up, and what needs that."""
+        down: dict[str, Startable] = {}
+        for service in self._services:
+            running = self._running.get(service.name)
+            lost = running is None or running.lost() is not None
+            if lost or any(name in down for name in service.needs):
+                down[service.name] = service
+        return list(down.values())
 
-    def _start(self, names: Sequence[str]) -> None:
-        """Start all of them, then wait for each: they get ready at the same time."""
-        waits = {}
-        for name in names:
-            if name in self._stacks:
-                self._stacks.pop(name).close()
-            self._stacks[name] = ExitStack()
-            waits[name] = self._services[name].begin(self._stacks[name])
-        for name, wait in waits.items():
-            self._running[name] = wait()
+    def _fresh_stack(self, name: str) -> ExitStack:
+        """Return what will end a service; what is left of its last try ends now."""
+        if name in self._stacks:
+            self._stacks.pop(name).close()
+        self._stacks[name] = ExitStack()
+        return self._stacks[name]
 
     def __enter__(self) -> ServiceSet:
         return self

@@ -76,19 +76,20 @@ def _item(group: Group, name: str) -> Item:
         loaded = registry.load(group, name)
     except StreamgaugeError as error:
         return Item(name, "missing", error.message, error.remedy)
-    except Exception as error:  # a broken plug-in must not hide the others
-        return Item(name, "missing", f"does not load: {error}", "Update or remove its package.")
-    if group == "engines" and (problems := _problems(loaded)):
+    try:
+        problems = _problems(group, loaded)
+    except StreamgaugeError as error:  # how a service tells what it misses
+        return Item(name, "missing", error.message, error.remedy)
+    if problems:
         return Item(name, "missing", problems[0][0], problems[0][1])
     return Item(name, "ok", _title(loaded))
 
 
-def _problems(engine: object) -> list[tuple[str, str]]:
-    """Ask an engine what it misses on this machine."""
-    if not callable(engine):
+def _problems(group: Group, thing: object) -> list[tuple[str, str]]:
+    """Ask an engine or a service what it misses on this machine."""
+    if group not in ("engines", "services") or not callable(thing):
         return []
-    check = getattr(engine(), "check", None)
-    return [(each.what, each.remedy) for each in check()] if callable(check) else []
+    return [(each.what, each.remedy) for each in thing().check() or ()]
 
 
 def _title(thing: object) -> str:
@@ -96,18 +97,6 @@ def _title(thing: object) -> str:
     if isinstance(title, str):
         return title
     return (inspect.getdoc(thing) or "").partition("\n")[0].removesuffix(".")
-
-
-def _services() -> list[Item]:
-    from streamgauge.services import NAMES, embedded
-    from streamgauge.services.java import find_java
-
-    items = {name: Item(name, "ok", _title(embedded(name))) for name in NAMES}
-    try:
-        find_java()
-    except StreamgaugeError as error:
-        items["kafka"] = Item("kafka", "missing", error.message, error.remedy)
-    return list(items.values())
 
 
 def _presets() -> list[Item]:
@@ -121,6 +110,6 @@ _SOURCES: Mapping[str, Callable[[], list[Item]]] = {
     "engines": lambda: _registered("engines"),
     "experiments": lambda: _registered("experiments"),
     "transports": lambda: _registered("transports"),
-    "services": _services,
+    "services": lambda: _registered("services"),
     "presets": _presets,
 }

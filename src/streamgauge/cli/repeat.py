@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.spec.addresses import POSTGRES, without_user_info
+from streamgauge.jobfile import variable
+from streamgauge.spec.addresses import without_user_info
 
 if TYPE_CHECKING:
     from typer import Context
@@ -31,12 +32,17 @@ def repeat_command(
     """
     twins = {name: environ[name] for name in _twins(context)}
     typed = ["streamgauge", *arguments]
-    if POSTGRES in twins:
-        given, address = twins.pop(POSTGRES), str(spec.postgres)
-        if "@" in given:  # an option leaves the variable as it is: that knows who connects
-            typed.append(f"--postgres={address}")
+    for service, address in spec.services.items():
+        twin = variable(service)
+        if spec.origins.get(service) != "environment":
+            twins.pop(twin, None)
+        elif (
+            "@" in environ[twin]
+        ):  # an option leaves the variable as it is: that knows who connects
+            twins.pop(twin, None)
+            typed.append(f"--service={service}={address}")
         else:
-            twins[POSTGRES] = address
+            twins[twin] = address
     return [
         *(f"{name}={shlex.quote(without_user_info(value))}" for name, value in twins.items()),
         *(shlex.quote(without_user_info(word)) for word in typed),

@@ -215,6 +215,23 @@ def run(
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
+    services: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--service",
+            metavar="NAME=ADDRESS",
+            help="A given service, as redis=redis://HOST:6379; its twin is STREAMGAUGE_<NAME>.",
+        ),
+    ] = None,
+    service_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-S",
+            metavar="NAME.KEY=VALUE",
+            help="Setting of a service: kafka.replication=3.",
+            envvar=_twin("SERVICE_SETTINGS"),
+        ),
+    ] = None,
     live: Annotated[
         bool,
         typer.Option(
@@ -257,14 +274,18 @@ def run(
         "quick": quick or None,
         "survey": survey or None,
         "keep": keep or None,
+        "service_settings": _pairs("-S", service_settings),
+    }
+    addresses = {
         "kafka": kafka,
         "postgres": postgres,
+        **(_pairs("--service", services) or {}),
     }
     if resume is not None:
-        _refuse_with_resume(target, _asked(context, given))
+        _refuse_with_resume(target, {**_asked(context, given), **_addresses(context, addresses)})
         with _page(runs_dir, wanted=live):
             return _finish(_resume(resume, runs_dir), as_json=as_json)
-    spec = _plan(context, target, given)
+    spec = _plan(target, {**_asked(context, given), **_addresses(context, addresses)})
     if dry_run:
         return _show_plan(spec, as_json=as_json)
     with _page(runs_dir, wanted=live):
@@ -280,10 +301,28 @@ def _page(runs_dir: Path, *, wanted: bool) -> AbstractContextManager[object]:
     return serve_beside(runs_dir)
 
 
-def _plan(context: Context, target: str | None, given: dict[str, Any]) -> RunSpec:
+def _plan(target: str | None, asked: dict[str, Asked]) -> RunSpec:
+    from streamgauge.cli.output import progress
     from streamgauge.planning import plan_run
 
-    return plan_run(target, _asked(context, given))
+    return plan_run(target, asked, progress)
+
+
+def _addresses(context: Context, typed: dict[str, str | None]) -> dict[str, Asked]:
+    """Return the addresses of given services: those of the command line, then of their twins."""
+    from streamgauge.cli.repeat import from_environment
+    from streamgauge.errors import unknown_name
+    from streamgauge.planning import Asked
+    from streamgauge.services import choice
+
+    for name in typed:
+        if name not in choice.names():
+            raise unknown_name("service", name, choice.names())
+    found = {name: Asked(text, "environment") for name, text in choice.from_environment().items()}
+    for name, address in typed.items():
+        if address and not from_environment(context, name):
+            found[name] = Asked(address, "option")
+    return found
 
 
 def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
@@ -332,7 +371,7 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
     from streamgauge.cli.repeat import repeat_command
-    from streamgauge.services import choose
+    from streamgauge.planning import choose_services
     from streamgauge.services.service import Options
 
     with Progress(spec) as progress:
@@ -341,21 +380,21 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
             runs_dir,
             repeat_command(context, spec, sys.argv[1:]),
             progress.show,
-            choose(spec, Options(progress=progress.note)),
+            choose_services(spec, Options(progress=progress.note)),
         )
 
 
 def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
     from streamgauge.cli.progress import Progress
+    from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
-    from streamgauge.services import choose
     from streamgauge.services.service import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
     with Progress(spec) as progress:
-        services = choose(spec, Options(progress=progress.note))
+        services = choose_services(spec, Options(progress=progress.note))
         return runner.resume(folder, progress.show, services)
 
 

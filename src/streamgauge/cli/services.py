@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 UP_EXAMPLES = """\b
 Examples:
-  streamgauge services up                     Kafka and PostgreSQL
+  streamgauge services up                     all that `streamgauge list services` shows
   streamgauge services up kafka
   eval "$(streamgauge services up)"           and let this shell's commands use them
 
-The lines printed name the file of the database's password, never the password."""
+The lines printed name the files of passwords, never a password."""
 DOWN_EXAMPLES = """\b
 Examples:
   streamgauge services down
@@ -30,7 +30,7 @@ What killed commands of yours left behind is removed as well; nothing else is to
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[kafka|postgres]…", help="Which; all when left out.", show_default=False
+        metavar="[SERVICE]…", help="See `streamgauge list services`.", show_default=False
     ),
 ]
 
@@ -68,8 +68,12 @@ def status(names: Names = None, as_json: Json = False) -> None:
         _print_json(found)
         return
     for each in found:
-        where = f"up    {each.address}  pid {each.pid}  log {each.log}" if each.up else "down"
+        where = f"up    {each.address}  pid {_pids(each)}  log {each.log}" if each.up else "down"
         print_line(f"{each.name:<10}{where}")
+
+
+def _pids(status: Status) -> str:
+    return ", ".join(map(str, status.pids))
 
 
 def _print_json(services: Sequence[Status]) -> None:
@@ -78,7 +82,7 @@ def _print_json(services: Sequence[Status]) -> None:
             each.name: {
                 "up": each.up,
                 "address": each.address,
-                "pid": each.pid,
+                "pids": list(each.pids),
                 "log": None if each.log is None else str(each.log),
                 "variables": dict(each.variables),
             }

@@ -10,7 +10,7 @@ from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
 from streamgauge.doctor.system import system_findings
 from streamgauge.errors import NotReady
-from streamgauge.services import NAMES, detached, embedded, runtime
+from streamgauge.services import detached, runtime
 from streamgauge.services.service import Options
 
 __all__ = ["Finding", "State", "examine"]
@@ -32,10 +32,9 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         findings.append(services.leftovers(detached.leftovers()))
     findings.append(software.java())
     if not start:
-        return findings + [software.jars_of(component) for component in software.COMPONENTS]
-    findings += [software.fetched_jars_of(each, progress) for each in software.COMPONENTS]
-    options = Options(progress=progress)
-    return findings + [services.startable(embedded(name, options)) for name in NAMES]
+        return findings + [software.jars_of(component) for component in software.components()]
+    findings += [software.fetched_jars_of(each, progress) for each in software.components()]
+    return findings + services.startable_services(Options(progress=progress))
 
 
 def _folders(runs: Path) -> tuple[list[Path], list[Finding]]:

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from streamgauge.doctor.findings import Finding
 from streamgauge.errors import StreamgaugeError
-from streamgauge.services.service import Service
+from streamgauge.services.choice import embedded, in_order, names
+from streamgauge.services.service import Options, Startable, all_up
 from streamgauge.units import format_duration
 
 
-def startable(service: Service[Any], clock: Callable[[], float] = time.monotonic) -> Finding:
-    """Start a service and stop it again."""
+def startable_services(options: Options) -> list[Finding]:
+    """Start each service, with those that it needs, and stop it again."""
+    return [_startable(name, options) for name in names()]
+
+
+def _startable(name: str, options: Options) -> Finding:
+    try:
+        needed = [embedded(each, options) for each in in_order([name])]
+    except StreamgaugeError as error:  # of another package: nothing else depends on it
+        return Finding(name, "warn", error.message, error.remedy)
+    return startable(name, needed)
+
+
+def startable(
+    name: str, services: Sequence[Startable], clock: Callable[[], float] = time.monotonic
+) -> Finding:
+    """Start a service, after those that it needs, and stop it again."""
     begin = clock()
     try:
-        with service.up():
+        with all_up(services):
             ready_s = clock() - begin
     except StreamgaugeError as error:
-        return Finding(service.name, "missing", error.message, error.remedy)
-    return Finding(service.name, "ok", f"ready in {format_duration(ready_s)}, stopped again")
+        return Finding(name, "missing", error.message, error.remedy)
+    return Finding(name, "ok", f"ready in {format_duration(ready_s)}, stopped again")
 
 
 def leftovers(found: Sequence[str]) -> Finding:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from streamgauge import registry
 from streamgauge.doctor.findings import Finding
-from streamgauge.errors import NotReady
+from streamgauge.errors import NotReady, StreamgaugeError
+from streamgauge.registry import Group
 from streamgauge.services import jars
 from streamgauge.services.java import Java, find_java
 
-COMPONENTS = ("kafka", "spark-kafka", "postgres-jdbc")
+
+def components() -> list[str]:
+    """Name the components of jars.lock that services and engines are made of."""
+    groups: tuple[Group, ...] = ("services", "engines")
+    found: list[str] = []
+    for group in groups:
+        for name in registry.names(group):
+            with suppress(StreamgaugeError):  # what does not load is told elsewhere
+                found += getattr(registry.load(group, name), "jars", ())
+    return list(dict.fromkeys(found))
 
 
 def java(find: Callable[[], Java] = find_java) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -11,8 +12,8 @@ from typing import ClassVar
 from streamgauge.engines.job import ProcessJob, start_job
 from streamgauge.engines.options import check_options
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Problem, Resources
-from streamgauge.spec.transport import Endpoints
 
 _EXAMPLE = "Give it like this: -E command='python my_engine.py'."
 
@@ -22,10 +23,15 @@ class CommandEngine:
 
     name: ClassVar[str] = "command"
     answers: ClassVar[bool] = True
+    jars: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine: that depends on the program alone."""
         return []
+
+    def versions(self) -> Mapping[str, str]:
+        """Return nothing: what the program is made of is its own matter."""
+        return {}
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Check that a program is named and can be found.

@@ -1,74 +1,23 @@
-"""The job file: how the harness and an engine's process understand each other.
-
-The harness writes the file and starts the process with the file's path as last argument; the
-process reads it and appends its progress to the file named there. Secrets travel by environment.
-"""
+"""A job as the harness sees it: it writes the job file, starts the process, reads its reports."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.spec.addresses import FLIGHT_TOKEN, POSTGRES_PASSWORD, parse_flight, parse_kafka
-from streamgauge.spec.endpoints import PostgresEndpoint
-from streamgauge.spec.engine import JobSpec, Progress, Resources
-from streamgauge.spec.transport import Endpoints
-from streamgauge.spec.values import Json
-
-SCRATCH = "scratch"
-"""Folder beside the job file for what an engine needs only while it runs."""
-PROGRESS = "progress.jsonl"
-"""File beside the job file to which an engine reports."""
-
-
-class _Kafka(BaseModel):
-    bootstrap: str
-
-
-class _Flight(BaseModel):
-    address: str
-
-
-class _Postgres(BaseModel):
-    host: str
-    port: int
-    database: str
-    user: str
-    schema_name: str = Field(alias="schema")
-
-
-class _JobFile(BaseModel):
-    """The job file's content, field by field."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    workload: str
-    query: str
-    parameters: dict[str, JsonValue]
-    partitions: int
-    seed: int
-    mode: str | None
-    options: dict[str, str]
-    trigger_s: float | None
-    watermark_delay_ms: int
-    settings: dict[str, str]
-    kafka: _Kafka | None
-    flight: _Flight | None
-    inputs: dict[str, str]
-    output: str | None
-    group: str
-    postgres: _Postgres | None
-    progress: Path
-    cpus: list[int]
+from streamgauge.jobfile import JOB, PROGRESS, SCRATCH, JobFile, JobFileError, JobSpec
+from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.engine import Progress, Resources
 
 
 class _ProgressLine(BaseModel):
@@ -79,66 +28,30 @@ class _ProgressLine(BaseModel):
     idle: bool
 
 
-def write(
-    path: Path, job: JobSpec, endpoints: Endpoints, resources: Resources, progress: Path
-) -> None:
-    """Write the job file; no secret goes into it."""
-    content = {
-        "workload": job.workload,
-        "query": job.query,
-        "parameters": dict(job.parameters),
-        "partitions": job.partitions,
-        "seed": job.seed,
-        "mode": job.mode,
-        "options": dict(job.options),
-        "trigger_s": job.trigger_s,
-        "watermark_delay_ms": job.watermark_delay_ms,
-        "settings": dict(job.settings),
-        "kafka": {"bootstrap": endpoints.kafka.bootstrap} if endpoints.kafka else None,
-        "flight": {"address": endpoints.flight.address} if endpoints.flight else None,
-        "inputs": dict(endpoints.inputs),
-        "output": endpoints.output,
-        "group": endpoints.group,
-        "postgres": _address(endpoints.postgres),
-        "progress": str(progress.absolute()),
-        "cpus": list(resources.cpus),
-    }
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+def job_file(job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> JobFile:
+    """Return the content of the job file; no secret is in it."""
+    where = write_endpoints(endpoints)
+    del where["transport"], where["partitions"]  # the job says so itself
+    return JobFile(
+        **{each.name: getattr(job, each.name) for each in fields(JobSpec)},
+        **where,
+        cpus=list(resources.cpus),
+        progress=str((folder / PROGRESS).absolute()),
+        scratch=str((folder / SCRATCH).absolute()),
+    )
 
 
-def read(path: Path, environ: Mapping[str, str] = os.environ) -> tuple[JobSpec, Endpoints, Path]:
-    """Read the job file back, with the secrets from the environment, and the progress file's path.
+def read(path: Path, environ: Mapping[str, str] = os.environ) -> tuple[JobFile, Endpoints]:
+    """Read the job file back, and with the secrets from the environment where everything is.
 
     Raises:
         NotReady: The file is missing or says something else than expected.
     """
     try:
-        file = _JobFile.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise NotReady(f"cannot read the job file {path}: {error}") from error
-    job = JobSpec(
-        workload=file.workload,
-        query=file.query,
-        parameters=file.parameters,
-        partitions=file.partitions,
-        seed=file.seed,
-        options=file.options,
-        transport="flight" if file.flight else "kafka",
-        mode=file.mode,
-        trigger_s=file.trigger_s,
-        watermark_delay_ms=file.watermark_delay_ms,
-        settings=file.settings,
-    )
-    endpoints = Endpoints(
-        kafka=parse_kafka(file.kafka.bootstrap, environ) if file.kafka else None,
-        flight=parse_flight(file.flight.address, environ) if file.flight else None,
-        inputs=file.inputs,
-        output=file.output,
-        partitions=file.partitions,
-        group=file.group,
-        postgres=_with_password(file.postgres, environ),
-    )
-    return job, endpoints, file.progress
+        file = JobFile.read(path)
+    except JobFileError as error:
+        raise NotReady(str(error)) from error
+    return file, read_endpoints(asdict(file), environ)
 
 
 def start_job(
@@ -154,15 +67,15 @@ def start_job(
     Writes `folder/job.json`; the process logs to `folder/logs/engine.log` and reports to
     `folder/progress.jsonl`. What it puts into `folder/scratch` goes when the job ends.
     """
-    path, progress = folder / "job.json", folder / PROGRESS
-    write(path, job, endpoints, resources, progress)
+    path = folder / JOB
+    job_file(job, endpoints, resources, folder).write(path)
     child = process.start(
         [*argv, path.absolute()],
         log=folder / "logs" / "engine.log",
-        env={**_secrets(endpoints), **(env or {})},
+        env={**secrets_of(endpoints), **(env or {})},
         affinity=resources.cpus,
     )
-    return ProcessJob(child, progress, folder / SCRATCH)
+    return ProcessJob(child, folder / PROGRESS, folder / SCRATCH)
 
 
 class ProcessJob:
@@ -227,35 +140,6 @@ class ProcessJob:
         return complete.rpartition(b"\n")[2] if newline else None
 
 
-class ProgressWriter:
-    """Appends reports to the progress file, from inside the engine's process."""
-
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        self._file = path.open("a", buffering=1, encoding="utf-8")
-        self._clock = clock
-
-    def report(self, finished: Mapping[str, Sequence[int]], idle: bool, **more: Json) -> None:
-        """Append one report.
-
-        Args:
-            finished: Next offset to be read of every partition of each stream.
-            idle: Nothing was left to do just now.
-            more: What else is worth keeping; a batch that has just finished is its `event`.
-        """
-        line = {"at": self._clock(), "finished": finished, "idle": idle, **more}
-        self._file.write(json.dumps(line) + "\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 def finished_batches(progress: Path) -> list[float]:
     """Return when the engine reported a batch as finished, epoch seconds."""
     try:
@@ -276,38 +160,3 @@ def _parse_progress(line: bytes, path: Path) -> Progress:
         for partition, offset in enumerate(offsets)
     }
     return Progress(finished=finished, idle=report.idle, at=report.at)
-
-
-def _address(postgres: PostgresEndpoint | None) -> Json:
-    if postgres is None:
-        return None
-    return {
-        "host": postgres.host,
-        "port": postgres.port,
-        "database": postgres.database,
-        "user": postgres.user,
-        "schema": postgres.schema,
-    }
-
-
-def _secrets(endpoints: Endpoints) -> dict[str, str]:
-    """Return what the process must know and no file may say."""
-    password = endpoints.postgres.password if endpoints.postgres else None
-    token = endpoints.flight.token if endpoints.flight else None
-    secrets = {POSTGRES_PASSWORD: password, FLIGHT_TOKEN: token}
-    return {name: secret for name, secret in secrets.items() if secret}
-
-
-def _with_password(
-    address: _Postgres | None, environ: Mapping[str, str]
-) -> PostgresEndpoint | None:
-    if address is None:
-        return None
-    return PostgresEndpoint(
-        host=address.host,
-        port=address.port,
-        database=address.database,
-        user=address.user,
-        schema=address.schema_name,
-        password=environ.get(POSTGRES_PASSWORD, ""),
-    )

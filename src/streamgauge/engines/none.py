@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from streamgauge.engines.options import check_options
 from streamgauge.errors import UsageError
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, JobSpec, Problem, Resources
-from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import NO_ENGINE
 
 
@@ -17,10 +18,15 @@ class NoEngine:
 
     name: ClassVar[str] = NO_ENGINE
     answers: ClassVar[bool] = False
+    jars: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine: nothing ever is."""
         return []
+
+    def versions(self) -> Mapping[str, str]:
+        """Return nothing: it is a part of this package."""
+        return {}
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Refuse options: there are none."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from streamgauge import registry
 from streamgauge.engines import job as jobs
-from streamgauge.engines.consuming import Reporter, open_inputs, stop_on_sigterm
+from streamgauge.engines.consuming import Reporter, stop_on_sigterm
 from streamgauge.engines.options import check_options
+from streamgauge.jobfile import ProgressWriter
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Problem, Resources
-from streamgauge.spec.transport import Endpoints
 
 
 class NoopEngine:
@@ -19,10 +22,15 @@ class NoopEngine:
 
     name: ClassVar[str] = "noop"
     answers: ClassVar[bool] = False
+    jars: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine: nothing ever is."""
         return []
+
+    def versions(self) -> Mapping[str, str]:
+        """Return nothing: it is a part of this package."""
+        return {}
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Refuse options: there are none."""
@@ -40,8 +48,9 @@ class NoopEngine:
 def main(argv: list[str]) -> None:
     """Read and drop until SIGTERM."""
     stopped = stop_on_sigterm()
-    _, endpoints, progress = jobs.read(Path(argv[1]))
-    with jobs.ProgressWriter(progress) as writer, open_inputs(endpoints) as inputs:
+    job, endpoints = jobs.read(Path(argv[1]))
+    transport = registry.transport(endpoints.transport)
+    with ProgressWriter(job.progress) as writer, transport.reader(endpoints) as inputs:
         reporter = Reporter(writer)
         while not stopped.is_set():
             idle = not len(inputs.read())

@@ -19,15 +19,16 @@ import pyarrow as pa
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
-from streamgauge.engines.consuming import Inputs, Reporter, open_inputs, stop_on_sigterm, table
+from streamgauge.engines.consuming import Reporter, stop_on_sigterm
 from streamgauge.engines.faults import Fault, Output
 from streamgauge.engines.options import check_options
 from streamgauge.engines.sinks import OutputSink, Sink, TableSink, TableWriter
 from streamgauge.engines.windows import Buffer, buffer_for
+from streamgauge.jobfile import ProgressWriter
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoints, Services
 from streamgauge.spec.engine import JobSpec, Problem, Resources
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.transport import Reader
 from streamgauge.spec.workload import Query, Workload
 
 _REFRESH_S = 1.0
@@ -38,13 +39,13 @@ _FOREVER_MS = 2**62
 class Parts(Protocol):
     """What a workload's `reference.py` contributes; of tables only where it has some."""
 
-    def tables(self, query: str, postgres: PostgresEndpoint) -> Mapping[str, pa.Table]:
+    def tables(self, query: str, services: Services) -> Mapping[str, pa.Table]:
         """Read the business tables that the query's answers need."""
 
     def printed(self, query: str, exact: bytes) -> bytes | None:
         """Return an expected value as an engine prints it; None where it would not."""
 
-    def writer(self, query: str, postgres: PostgresEndpoint) -> TableWriter:
+    def writer(self, query: str, services: Services) -> TableWriter:
         """Return what writes the answers of a query whose output is a table."""
 
 
@@ -61,10 +62,15 @@ class ReferenceEngine:
 
     name: ClassVar[str] = "reference"
     answers: ClassVar[bool] = True
+    jars: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine: nothing ever is."""
         return []
+
+    def versions(self) -> Mapping[str, str]:
+        """Return nothing: it is a part of this package."""
+        return {}
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Check the options.
@@ -99,7 +105,7 @@ class Answerer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parameters = job.parameters
-        self._postgres = endpoints.postgres
+        self._services = endpoints.services
         self._query = query
         self._parts = parts
         self._clock = clock
@@ -124,8 +130,8 @@ class Answerer:
 
     def _context(self) -> AnswerContext:
         reads_tables = self._query.tables and self._query.output == "topic"
-        if reads_tables and self._postgres and self._clock() - self._read_s >= _REFRESH_S:
-            self._tables = self._parts.tables(self._query.name, self._postgres)
+        if reads_tables and self._clock() - self._read_s >= _REFRESH_S:
+            self._tables = self._parts.tables(self._query.name, self._services)
             self._read_s = self._clock()
         return AnswerContext(self._parameters, _FOREVER_MS, self._tables)
 
@@ -133,25 +139,26 @@ class Answerer:
 def main(argv: list[str]) -> None:
     """Answer until SIGTERM."""
     stopped = stop_on_sigterm()
-    job, endpoints, progress = jobs.read(Path(argv[1]))
+    job, endpoints = jobs.read(Path(argv[1]))
     query = _query(job)
     parts = cast("Parts", registry.implementation(job.workload, ReferenceEngine.name))
     fault = _fault(job, query)
     shift = 1 if fault and fault.name == "shift" else 0
     with ExitStack() as stack:
-        reporter = Reporter(stack.enter_context(jobs.ProgressWriter(progress)))
-        inputs = stack.enter_context(open_inputs(endpoints))
+        reporter = Reporter(stack.enter_context(ProgressWriter(job.progress)))
+        transport = registry.transport(endpoints.transport)
+        inputs = stack.enter_context(transport.reader(endpoints))
         sink = stack.enter_context(_sink(endpoints, query, parts, fault))
         _work(inputs, Answerer(job, endpoints, query, parts, shift=shift), sink, reporter, stopped)
 
 
 def _work(
-    inputs: Inputs, answerer: Answerer, sink: Sink, reporter: Reporter, stopped: Event
+    inputs: Reader, answerer: Answerer, sink: Sink, reporter: Reporter, stopped: Event
 ) -> None:
     while not stopped.is_set():
         messages = inputs.read(0.05)
         if len(messages) or answerer.waiting:
-            records = table(messages)
+            records = messages.table()
             sink.send(answerer.answer(records), records)
         if sink.hangs:
             stopped.wait()
@@ -164,9 +171,8 @@ def _work(
 
 def _sink(endpoints: Endpoints, query: Query, parts: Parts, fault: Fault | None) -> Sink:
     if query.output == "table":
-        assert endpoints.postgres is not None
-        return TableSink(parts.writer(query.name, endpoints.postgres), fault)
-    return OutputSink(endpoints, fault)
+        return TableSink(parts.writer(query.name, endpoints.services), fault)
+    return OutputSink(registry.transport(endpoints.transport).outlet(endpoints), fault)
 
 
 def _query(job: JobSpec) -> Query:

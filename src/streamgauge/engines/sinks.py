@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Protocol, Self
 
 import pyarrow as pa
-from confluent_kafka import Producer
 
 from streamgauge.engines.faults import IN_TABLES, Fault, Output, injector
-from streamgauge.spec.transport import Endpoints
-from streamgauge.transports.flight import QueueClient
+from streamgauge.spec.transport import Outlet
 
 
 class TableWriter(Protocol):
@@ -72,62 +70,12 @@ class Sink:
             self.close()
 
 
-class Outlet(Protocol):
-    """The way back to the driver."""
-
-    def put(self, values: Sequence[bytes]) -> None:
-        """Send values, in their order."""
-
-    def flush(self) -> None:
-        """Return when everything has arrived."""
-
-
-class TopicOutlet:
-    """Writes to the output topic."""
-
-    def __init__(self, endpoints: Endpoints) -> None:
-        assert endpoints.output is not None
-        self._topic, self._partitions = endpoints.output, endpoints.partitions
-        self._producer = Producer(
-            endpoints.broker.client_settings(linger_ms=0, enable_idempotence=True)
-        )
-        self._sent = 0
-
-    def put(self, values: Sequence[bytes]) -> None:
-        """Send values, in turn to all partitions."""
-        for value in values:
-            self._producer.produce(self._topic, value, partition=self._sent % self._partitions)
-            self._sent += 1
-        self._producer.poll(0)
-
-    def flush(self) -> None:
-        """Return when everything is in the topic."""
-        self._producer.flush()
-
-
-class QueueOutlet:
-    """Sends back to the driver's queues."""
-
-    def __init__(self, endpoints: Endpoints) -> None:
-        self._client = QueueClient(endpoints.queues)
-
-    def put(self, values: Sequence[bytes]) -> None:
-        """Send values; they have arrived when this returns."""
-        if values:
-            self._client.write([pa.record_batch([pa.array(values, pa.binary())], names=["value"])])
-
-    def flush(self) -> None:
-        """Do nothing: everything has arrived."""
-
-
 class OutputSink(Sink):
     """Sends outputs back to the driver."""
 
-    def __init__(self, endpoints: Endpoints, fault: Fault | None) -> None:
+    def __init__(self, outlet: Outlet, fault: Fault | None) -> None:
         super().__init__(fault)
-        self._outlet: Outlet = (
-            QueueOutlet(endpoints) if endpoints.flight else TopicOutlet(endpoints)
-        )
+        self._outlet = outlet
         self._injector = injector(fault)
 
     def flush(self) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.engines.consuming import RECORDS
+from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.workload import Query
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from streamgauge import registry
 from streamgauge.errors import Unmeasured, UsageError
 from streamgauge.experiments.search import (
     BRACKET,
@@ -23,6 +24,7 @@ from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
 from streamgauge.spec.experiment import Stage
 from streamgauge.spec.run import FLUCTUATE, RunSpec
+from streamgauge.spec.transport import Backlog
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Json
 from streamgauge.units import format_count, format_rate
@@ -60,29 +62,7 @@ SURVEY = Least(30.0, 5, 1), Least(60.0, 15, 3)
 """Of warm-up and measured time."""
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A backlog that lies there before the engine starts."""
-
-    rate: float = 100_000.0
-    duration_s: float = 10.0
-
-    @property
-    def records(self) -> float:
-        """How many lie there per input stream."""
-        return self.rate * self.duration_s
-
-
-PROBES: Mapping[str, Probe] = {"flight": Probe(rate=200_000.0)}
-"""Without a broker an engine is through with a million before anything can be told."""
-GREATER: Mapping[str, Mapping[float, int]] = {
-    "flight": {35.0: 16, 90.0: 4},
-    "kafka": {90.0: 4},
-}
-"""By transport: times of a backlog that follow where an engine was through in so many seconds.
-
-Most of them may be its start. Without a broker a backlog of any size costs nothing.
-"""
+QUICK = Backlog(20_000.0, 5.0)
 
 
 @dataclass
@@ -117,8 +97,8 @@ class Sustainable:
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
         self._after = run.after[-1:] if run.quick else run.after
-        self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
-        self._greater = {} if run.quick else GREATER.get(run.transport, {})
+        self._probe = QUICK if run.quick else registry.transport(run.transport).backlog
+        self._greater = self._probe.greater
         _refuse(run, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:

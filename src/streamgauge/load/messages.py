@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from streamgauge.spec.trial import Model, TrialSpec
 
@@ -14,10 +14,8 @@ class SenderJob(Model):
     """The sender's job file."""
 
     spec: TrialSpec
-    bootstrap: str
-    """Address of the broker; of our own queues where there is none."""
-    inputs: dict[str, str]
-    """Topic of each stream."""
+    endpoints: dict[str, JsonValue]
+    """Where the records go, as `services.endpoints` writes it: without secrets."""
     ticks: Path
     """Where the record of the load is written, as Parquet."""
     number: int = 0
@@ -68,7 +66,7 @@ class Hello(Model):
 class Command(Model):
     """What the sender is asked to do."""
 
-    do: Literal["markers", "sentinels", "begin", "end"]
+    do: Literal["configuration", "markers", "sentinels", "begin", "end"]
     start_ms: int | None = None
     """When the load begins, epoch milliseconds."""
 

@@ -26,6 +26,7 @@ from streamgauge.load.messages import (
 )
 
 _MARKERS_S = 60.0
+_CONFIGURATION_S = 600.0
 _PATIENCE_S = 0.1
 """Nobody waits longer than that for the turn to listen."""
 T = TypeVar("T", Ready, Markers, Sent)
@@ -54,7 +55,7 @@ class Sender:
         job: SenderJob,
         path: Path,
         *,
-        program: str = "streamgauge.load.sender",
+        program: str,
         env: Mapping[str, str] | None = None,
         affinity: Collection[int] | None = None,
     ) -> Sender:
@@ -81,6 +82,11 @@ class Sender:
     def ready(self, timeout_s: float) -> None:
         """Wait until the payloads are rendered and the broker answers."""
         self._await(Ready, timeout_s)
+
+    def configuration(self) -> None:
+        """Send the streams that go before the load, and wait until they are taken."""
+        self._ask(Command(do="configuration"))
+        self._await(Markers, _CONFIGURATION_S)
 
     def markers(self) -> list[Marker]:
         """Send one marker to every input partition; return them with their offsets."""

@@ -14,6 +14,7 @@ from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import write_lines
+from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.workload import Workload
 
 
@@ -23,7 +24,7 @@ def main(argv: list[str]) -> None:
     assert job.payloads is not None
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
     job.payloads.mkdir(exist_ok=True)
-    for name in job.inputs:
+    for name in read_endpoints(job.endpoints).inputs:
         payloads = workload.payloads(job.spec, name, arrivals.payloads(job.spec))
         write_lines(chain.from_iterable(payloads.blocks), job.payloads / name)
 

@@ -10,7 +10,6 @@ each sends every n-th record, and the first one the markers.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -23,18 +22,17 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import KafkaError, Message, Producer
 
 from streamgauge import registry
-from streamgauge.errors import TrialInvalid
 from streamgauge.load import arrivals
 from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.payloads import Memory, Streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
-from streamgauge.load.settings import producer_settings
-from streamgauge.spec.addresses import parse_kafka
+from streamgauge.services.endpoints import read_endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Single, TakesRecords
 from streamgauge.spec.trial import NO_ENGINE
 from streamgauge.spec.workload import Workload
 
@@ -43,55 +41,75 @@ _FLUSH_S = 35.0
 
 
 class Sender:
-    """One trial's sender: its streams, and the producer of the load."""
+    """One trial's sender: its streams, and by what they are sent."""
 
     def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
         self.say = say
         self._spec, self._ticks = job.spec, job.ticks
         self._schedule = Share(arrivals.schedule(job.spec), job.number, job.of)
         self._records = arrivals.records(job.spec)
-        client = parse_kafka(job.bootstrap).client_settings()
-        settings = producer_settings(job.spec.load, client)
-        self._errors = 0
-        self._requests_s: list[float] = []
-        # Without acknowledgements nothing but the client's own questions is answered.
-        asks = job.spec.engine == NO_ENGINE and job.spec.load.acks != "0"
-        self._producer = Producer(
-            {
-                **settings,
-                **({"statistics.interval.ms": 1000} if asks else {}),
-                "delivery.report.only.error": True,
-                "on_delivery": self._lost,
-                "stats_cb": self._take_statistics,
-            }
-        )
-        # Markers report each delivery, which would be too dear for the load.
-        self._marker_producer = Producer({**settings, "acks": "all"})
-        self._producer.list_topics(timeout=10)
+        self._workload = workload
+        endpoints = self._endpoints = read_endpoints(job.endpoints)
+        transport = registry.transport(endpoints.transport)
+        assert isinstance(transport, TakesRecords), f"{transport.name} has a sender of its own"
+        asks = job.spec.engine == NO_ENGINE
+        self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}
         self._markers: dict[str, bytes | None] = {}
         self._next_marker = 0
         self._sentinels: dict[str, bytes | None] = {}
-        self._render(job, workload)
+        self._render(job, endpoints, workload)
 
-    def _render(self, job: SenderJob, workload: Workload) -> None:
-        names = workload.queries[job.spec.query].streams
+    def _render(self, job: SenderJob, endpoints: Endpoints, workload: Workload) -> None:
+        query = workload.queries[job.spec.query]
+        of = len(query.streams) + len(query.configuration)
         count = arrivals.payloads(job.spec)
-        for number, name in enumerate(names):
+        for number, name in enumerate(query.streams):
             payloads = workload.payloads(job.spec, name, count)
             self._markers[name] = payloads.marker
             self._sentinels[name] = payloads.sentinel
             self._streams[name] = Stream(
-                job.inputs[name],
+                endpoints.inputs[name],
                 job.spec.partitions,
                 Memory(list(chain.from_iterable(payloads.blocks)))
                 if job.payloads is None
                 else Streamed(job.payloads / name),
                 number,
-                len(names),
+                of,
                 next=job.spec.partitions + job.number,
                 step=job.of,
             )
+
+    def configuration(self) -> Markers:
+        """Send the streams that go before the load, as a whole; return the last record of each."""
+        query, last = self._workload.queries[self._spec.query], []
+        of = len(query.streams) + len(query.configuration)
+        for number, name in enumerate(query.configuration, start=len(query.streams)):
+            record = 0
+            for block in self._workload.payloads(self._spec, name, self._records).blocks:
+                now_ms = time.time_ns() // 1_000_000
+                singles = [
+                    Single(
+                        self._endpoints.configuration[name],
+                        (record + at) % self._spec.partitions,
+                        b"%d;%d;%b" % (number + (record + at) * of, now_ms, payload),
+                    )
+                    for at, payload in enumerate(block)
+                ]
+                offsets = self._outgoing.send(singles)
+                record += len(singles)
+            if record:
+                single = singles[-1]
+                last.append(
+                    Marker(
+                        stream=name,
+                        partition=single.partition,
+                        offset=offsets[-1],
+                        id=number + (record - 1) * of,
+                        value=single.value,
+                    )
+                )
+        return Markers(markers=last)
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
@@ -102,63 +120,63 @@ class Sender:
         return self._send_to_all(self._sentinels)
 
     def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
-        delivered: list[Marker] = []
-        for name, payload in payloads.items():
-            for partition in range(self._spec.partitions):
-                self._send_marker(name, self._next_marker + partition, payload, delivered)
+        partitions = range(self._spec.partitions)
+        made = [
+            self._marker(name, self._next_marker + partition, payload)
+            for name, payload in payloads.items()
+            for partition in partitions
+        ]
         # The first are numbered before the load, all others after it.
         after = self._records + self._spec.partitions
         self._next_marker = max(after, self._next_marker + self._spec.partitions)
-        wanted = len(self._streams) * self._spec.partitions
-        if self._marker_producer.flush(_FLUSH_S) or len(delivered) < wanted:
-            raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
-        return Markers(markers=delivered)
-
-    def load(self, start_ms: int) -> Sent:
-        """Send the load, write the record of it and sum it up."""
-        loop = OpenLoop(
-            self._producer,
-            list(self._streams.values()),
-            self._schedule,
-            self._schedule.due(arrivals.spans_of(self._spec).total - 1),
-            lambda: self._errors,
-        )
-        self._requests_s.clear()
-        cpu_s = time.process_time()
-        loop.run(start_ms, self._report)
-        outstanding = self._producer.flush(_FLUSH_S)
-        cpu_s = time.process_time() - cpu_s
-        _write(loop.rows, self._ticks)
-        return Sent(
-            due=loop.due,
-            sent=loop.sent,
-            acknowledged=loop.sent - outstanding - self._errors,
-            errors=self._errors,
-            backpressure_s=loop.backpressure_s,
-            lateness=loop.lateness.counts,
-            fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
-            cpu_s=cpu_s,
-            requests_s=self._requests_s,
+        offsets = self._outgoing.send([single for _, _, single in made])
+        return Markers(
+            markers=[
+                Marker(
+                    stream=name,
+                    partition=single.partition,
+                    offset=offset,
+                    id=id_,
+                    value=single.value,
+                )
+                for (name, id_, single), offset in zip(made, offsets, strict=True)
+            ]
         )
 
-    def _send_marker(
-        self, name: str, record: int, payload: bytes | None, delivered: list[Marker]
-    ) -> None:
+    def _marker(self, name: str, record: int, payload: bytes | None) -> tuple[str, int, Single]:
+        """Make a marker, which goes to the partition of its number."""
         stream = self._streams[name]
         id_ = stream.id(record)
         if payload is None:
             (payload,) = stream.source.take(record, 1, 1)
         value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
+        return name, id_, Single(stream.topic, record % stream.partitions, value)
 
-        def keep(error: KafkaError | None, message: Message) -> None:
-            partition, offset = message.partition(), message.offset()
-            if error is None and partition is not None and offset is not None:
-                delivered.append(
-                    Marker(stream=name, partition=partition, offset=offset, id=id_, value=value)
-                )
-
-        self._marker_producer.produce(
-            stream.topic, value, partition=record % stream.partitions, on_delivery=keep
+    def load(self, start_ms: int) -> Sent:
+        """Send the load, write the record of it and sum it up."""
+        loop = OpenLoop(
+            self._outgoing.producer,
+            list(self._streams.values()),
+            self._schedule,
+            self._schedule.due(arrivals.spans_of(self._spec).total - 1),
+            lambda: self._outgoing.errors,
+        )
+        self._outgoing.requests_s.clear()
+        cpu_s = time.process_time()
+        loop.run(start_ms, self._report)
+        outstanding = self._outgoing.producer.flush(_FLUSH_S)
+        cpu_s = time.process_time() - cpu_s
+        _write(loop.rows, self._ticks)
+        return Sent(
+            due=loop.due,
+            sent=loop.sent,
+            acknowledged=loop.sent - outstanding - self._outgoing.errors,
+            errors=self._outgoing.errors,
+            backpressure_s=loop.backpressure_s,
+            lateness=loop.lateness.counts,
+            fifo=os.sched_getscheduler(0) == os.SCHED_FIFO,
+            cpu_s=cpu_s,
+            requests_s=self._outgoing.requests_s,
         )
 
     def _report(self, tick: Tick) -> None:
@@ -171,18 +189,6 @@ class Sender:
                 errors=tick.errors,
             )
         )
-
-    def _take_statistics(self, text: str) -> None:
-        """Keep how long the brokers took, on average over the last second, to answer."""
-        waits = [broker.get("rtt", {}) for broker in json.loads(text)["brokers"].values()]
-        answers = sum(wait.get("cnt", 0) for wait in waits)
-        if answers:
-            self._requests_s.append(sum(wait.get("sum", 0) for wait in waits) / answers / 1e6)
-
-    def _lost(self, error: KafkaError | None, _message: Message) -> None:
-        self._errors += 1
-        if self._errors == 1:
-            print(f"the first record that was lost: {error}", file=sys.stderr)  # noqa: T201
 
 
 def main(argv: list[str]) -> None:

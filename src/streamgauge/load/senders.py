@@ -20,8 +20,9 @@ from streamgauge.load.process import Sender
 from streamgauge.load.settings import check_load
 from streamgauge.measure.statistics import summarize
 from streamgauge.process import Process
-from streamgauge.spec.addresses import FLIGHT_TOKEN
-from streamgauge.spec.transport import Endpoints
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Sending
 from streamgauge.spec.trial import TrialSpec
 
 _RENDER_S = 600.0
@@ -44,6 +45,7 @@ class Senders:
         cls,
         spec: TrialSpec,
         endpoints: Endpoints,
+        sending: Sending,
         folder: Path,
         *,
         affinity: Sequence[int] = (),
@@ -53,6 +55,7 @@ class Senders:
         Args:
             spec: The trial.
             endpoints: Where the load goes.
+            sending: The program that sends it there.
             folder: Of the trial.
             affinity: Numbers of the CPUs that the processes may use; empty for all.
 
@@ -74,15 +77,14 @@ class Senders:
                 for sender in senders:
                     stack.enter_context(sender)
                 return cls(senders, stack.pop_all(), driver)
-            program, env = _program(endpoints)
             jobs = whole.shared(spec.load.senders or 1)
             senders = [
                 stack.enter_context(
                     Sender.start(
                         job,
                         job.ticks.with_suffix(".json"),
-                        program=program,
-                        env=env,
+                        program=sending.program,
+                        env=sending.env,
                         affinity=cpus,
                     )
                 )
@@ -109,6 +111,10 @@ class Senders:
         """Wait until all have their payloads and the broker answers them."""
         for sender in self._senders:
             sender.ready(timeout_s)
+
+    def configuration(self) -> None:
+        """Send the streams that go before the load, and wait until they are taken."""
+        self._senders[0].configuration()
 
     def markers(self) -> list[Marker]:
         """Send one marker to every input partition; return them with their offsets."""
@@ -201,21 +207,11 @@ def add_ticks(ticks: Sequence[TickLine]) -> TickLine:
     )
 
 
-def _program(endpoints: Endpoints) -> tuple[str, dict[str, str]]:
-    """Tell what offers the load, and the secret that it needs."""
-    if endpoints.flight is None:
-        return "streamgauge.load.sender", {}
-    return "streamgauge.load.queue_server", {FLIGHT_TOKEN: endpoints.flight.token}
-
-
 def _job(spec: TrialSpec, endpoints: Endpoints, folder: Path) -> SenderJob:
     """Return the job that all senders share."""
     return SenderJob(
         spec=spec,
-        bootstrap=endpoints.broker.bootstrap
-        if endpoints.flight is None
-        else endpoints.flight.address,
-        inputs=dict(endpoints.inputs),
+        endpoints=write_endpoints(endpoints),
         ticks=folder / "sender.parquet",
         payloads=folder / "payloads" if spec.load.source == "stream" else None,
     )

@@ -21,6 +21,9 @@ class Offers(Protocol):
 
     say: Callable[[Line], None]
 
+    def configuration(self) -> Markers:
+        """Send the streams that go before the load, as a whole; return the last of each."""
+
     def markers(self) -> Markers:
         """Put one marker into every input partition."""
 
@@ -49,7 +52,9 @@ def serve(offers: Offers, lines: Iterable[str]) -> None:
     offers.say(Ready(fifo=prefer_this_thread()))
     for line in lines:
         command = Command.model_validate_json(line)
-        if command.do == "markers":
+        if command.do == "configuration":
+            offers.say(offers.configuration())
+        elif command.do == "markers":
             offers.say(offers.markers())
         elif command.do == "sentinels":
             offers.say(offers.sentinels())

@@ -163,8 +163,8 @@ def _resources(
     base: Side, other: Side, one: TrialSpec | RunSpec, two: TrialSpec | RunSpec
 ) -> Iterator[str]:
     yield from _differ("the engine's number of cores", one.cores or "all", two.cores or "all")
-    for name in ("kafka", "postgres"):
-        addresses = (getattr(side.spec, name) or "embedded" for side in (base, other))
+    for name in dict.fromkeys((*base.spec.services, *other.spec.services)):
+        addresses = (side.spec.services.get(name, "embedded") for side in (base, other))
         yield from _differ(f"the {name} that was used", *addresses)
 
 

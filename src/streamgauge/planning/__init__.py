@@ -12,12 +12,15 @@ from streamgauge.planning.parts import (
 )
 from streamgauge.planning.presets import preset_names, read_preset
 from streamgauge.planning.run import plan_run
+from streamgauge.planning.services import choose_services, needed_services
 
 __all__ = [
     "Asked",
+    "choose_services",
     "load_engine",
     "load_experiment",
     "load_workload",
+    "needed_services",
     "plan_run",
     "preset_names",
     "read_preset",

@@ -20,22 +20,25 @@ from streamgauge.planning.asked import Asked, explain
 from streamgauge.planning.load import as_list, on_spark, ways_to_send
 from streamgauge.planning.parts import load_experiment, load_workload, trial_job, trial_query
 from streamgauge.planning.presets import read_preset
-from streamgauge.spec.addresses import parse_postgres
+from streamgauge.planning.services import check_settings, take_services, with_services
 from streamgauge.spec.experiment import NeedsTime
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE
-from streamgauge.spec.workload import HasColumns, Workload
+from streamgauge.spec.workload import Workload
 from streamgauge.units import format_duration, parse_duration, parse_rate
 
 QUICK = {"duration": "20s", "warmup": "15s"}
 
 
-def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
+def plan_run(
+    target: str | None, asked: Mapping[str, Asked], note: Callable[[str], None] = lambda _: None
+) -> RunSpec:
     """Complete and check what was asked for.
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`; None when the preset names it.
         asked: The given options by the names of a preset file's fields.
+        note: Told of what was asked for and has no use.
     """
     layers: list[dict[str, Asked]] = []
     if "quick" in asked and asked["quick"].value:
@@ -50,7 +53,8 @@ def plan_run(target: str | None, asked: Mapping[str, Asked]) -> RunSpec:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
         )
-    return _run_spec(on_spark(_rate_or_shape(merged)))
+    given = take_services(merged)
+    return _run_spec(on_spark(_rate_or_shape(merged)), given, note)
 
 
 def _preset_layer(name: str) -> dict[str, Asked]:
@@ -73,7 +77,10 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     for layer in layers:
         for name, asked in layer.items():
             value = asked.value
-            if name in {"parameters", "engine_options", "tags"} and name in merged:
+            if (
+                name in {"parameters", "engine_options", "service_settings", "tags"}
+                and name in merged
+            ):
                 value = {**merged[name].value, **value}
             if name == "load":
                 before = as_list(merged[name].value) if name in merged else [{}]
@@ -103,11 +110,13 @@ _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-_DERIVED = {"origins", "duration_s", "warmup_s", "postgres_user"}
+_DERIVED = {"origins", "duration_s", "warmup_s", "services", "accounts"}
 """Fields of a run that nobody sets by that name."""
 
 
-def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
+def _run_spec(
+    merged: Mapping[str, Asked], given: Mapping[str, Asked], note: Callable[[str], None]
+) -> RunSpec:
     workload = load_workload(str(merged["workload"].value))
     known = {*RunSpec.model_fields, *_PARSED} - _DERIVED
     fields: dict[str, Any] = {}
@@ -116,20 +125,17 @@ def _run_spec(merged: Mapping[str, Asked]) -> RunSpec:
             raise unknown_name("setting", name, sorted(known))
         target, parse = _PARSED.get(name, (name, lambda value: value))
         fields[target] = parse(asked.value)
-    if address := fields.get("postgres"):
-        from_env = merged["postgres"].origin == "environment"
-        endpoint = parse_postgres(str(address), from_env=from_env)
-        fields |= {"postgres": endpoint.address, "postgres_user": endpoint.user}
     fields |= _without_engine(fields, workload)
     fields |= ways_to_send(fields)
     fields["queries"] = _queries(workload, fields.get("queries"))
     quick = bool(fields.get("quick"))
     fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
-    fields["origins"] = {name: asked.origin for name, asked in merged.items()}
+    fields["origins"] = {name: each.origin for name, each in (*merged.items(), *given.items())}
+    check_settings(fields.get("service_settings", {}))
     if fields.get("schedule") and fields["origins"].get("duration", "quick") == "quick":
         fields |= _shape_length(fields["schedule"])
     try:
-        spec = _long_enough(_with_mean_rate(RunSpec(**fields)))
+        spec = with_services(_long_enough(_with_mean_rate(RunSpec(**fields))), given, note)
     except ValidationError as error:
         raise UsageError(explain(error)) from None
     _check(spec)
@@ -198,27 +204,13 @@ def _check(spec: RunSpec) -> None:
         raise UsageError(f"--cores {spec.cores}: this machine has {cores}")
     for objective in spec.objectives:
         parse_objective(objective)
-    registry.load("transports", spec.transport)
-    if spec.transport == "flight":
-        _check_queues(spec)
-    load_workload(spec.workload).check(cast(Any, spec.parameters))
+    workload, transport = load_workload(spec.workload), registry.transport(spec.transport)
+    workload.check(cast(Any, spec.parameters))
     for trial in load_experiment(spec).plan():
         check_load(trial.load)
+        transport.check(trial, workload.queries[trial.query], workload)
         arrivals.check(trial)
         trial_job(trial)
-
-
-def _check_queues(spec: RunSpec) -> None:
-    """Refuse what the driver's own queues cannot do."""
-    if not isinstance(load_workload(spec.workload), HasColumns):
-        raise UsageError(
-            f"{spec.workload} cannot be sent without a broker: its records are lines of text",
-            "Use --transport kafka.",
-        )
-    if spec.engine == NO_ENGINE or spec.kafka is not None:
-        raise UsageError("--transport flight has no broker", "Use --transport kafka.")
-    if spec.load.senders != 1 or spec.load.spark is not None:
-        raise UsageError("the driver's own queues are one process", "Leave the senders out.")
 
 
 def _queries(workload: Workload, names: Iterable[str] | None) -> tuple[str, ...]:

@@ -48,9 +48,8 @@ def versions(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def services(spec: RunSpec) -> str:
-    """Tell where broker and database were."""
-    given = {"Kafka": spec.kafka, "PostgreSQL": spec.postgres}
-    told = [f"{name} at {address}" for name, address in given.items() if address]
+    """Tell where the services were."""
+    told = [f"{name} at {address}" for name, address in spec.services.items()]
     return ", ".join(told) if told else "embedded, everything on this machine"
 
 

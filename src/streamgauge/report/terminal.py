@@ -37,7 +37,7 @@ def _headline(record: RunRecord) -> Text:
     spec = record.spec
     line = Text(f"{spec.workload} on {spec.engine}", style="bold")
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
-    if spec.kafka is None and spec.postgres is None:
+    if not spec.services:
         line.append(", everything on one machine", style="dim")
     if (lowest := _ceiling(record)) is not None and not searches(record.answer):
         line.append(f" · ceiling of the harness {format_rate(lowest)}", style="dim")

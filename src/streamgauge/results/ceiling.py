@@ -69,7 +69,8 @@ def _key(machine: Mapping[str, JsonValue], spec: RunSpec, streams: Sequence[str]
         "cores": spec.cores,
         "partitions": spec.partitions,
         "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s", "queue"}),
-        "kafka": spec.kafka,
+        "services": spec.services,
+        "service_settings": spec.service_settings,
         "transport": spec.transport,
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

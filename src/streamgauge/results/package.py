@@ -18,7 +18,7 @@ from streamgauge.spec.trial import LoadSpec
 from streamgauge.spec.values import Json
 from streamgauge.units import format_rate, parse_rate
 
-_NOT_ASKED = {"preset", "kafka", "postgres", "origins", "variants"}
+_NOT_ASKED = {"preset", "services", "origins", "variants"}
 _FILE_TIME = (1980, 1, 1, 0, 0, 0)
 """The same content makes the same package."""
 
@@ -141,11 +141,10 @@ def _readme(record: RunRecord) -> str:
 def _notes(record: RunRecord) -> list[str]:
     spec = record.spec
     notes = []
-    given = [name for name in ("kafka", "postgres") if getattr(spec, name)]
-    if given:
+    if given := list(spec.services):
         notes.append(
             f"The run used servers of its own for {' and '.join(given)}; without"
-            f" {' and '.join(f'--{name}' for name in given)} they are embedded."
+            f" {' and '.join(f'--service {name}=ADDRESS' for name in given)} they are embedded."
         )
     if spec.load.spark:
         notes.append("The tasks of a Spark cluster sent the load: --senders spark --spark-master.")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge import process
+from streamgauge.errors import NotReady
+from streamgauge.jobfile import variable
 from streamgauge.process import Seen
-from streamgauge.services import check_names, embedded, runtime
+from streamgauge.services import runtime
+from streamgauge.services.choice import check_names, embedded, in_order, service
 from streamgauge.services.runtime import Instance, Record
-from streamgauge.services.service import Options, Progress, silent
-from streamgauge.spec import addresses
+from streamgauge.services.service import Options, Progress, RunningService, silent, start_all
+from streamgauge.spec.addresses import Given
+from streamgauge.spec.endpoints import Endpoint
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Status:
     up: bool
     address: str | None = None
     """Without secrets."""
-    pid: int | None = None
+    pids: tuple[int, ...] = ()
     log: Path | None = None
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables that make other commands use it."""
@@ -33,15 +38,16 @@ class Status:
 
 def up(names: Iterable[str] = (), progress: Progress = silent) -> list[Status]:
     """Start the services that are not up yet, and leave them running."""
-    wanted = check_names(names)
+    wanted = in_order(_startable(names, progress))
     with _turn(), ExitStack() as stack:
-        running = {instance.service for instance, _ in _ours()}
+        running = {each.service: _running(each, record) for each, record in _ours()}
         _remove_leftovers()
         options = Options(detached=True, progress=progress)
-        begun = [embedded(name, options).begin(stack) for name in wanted if name not in running]
-        for service in [wait() for wait in begun]:  # all are ready: let them go
-            assert service.process is not None
-            service.process.release()
+        missing = [embedded(name, options) for name in wanted if name not in running]
+        start_all(missing, running, lambda _: stack)
+        for started in running.values():  # all are ready: let them go
+            for member in started.members:
+                member.release()
         stack.pop_all()
     return status(wanted)
 
@@ -84,6 +90,28 @@ def remove_leftovers() -> list[str]:
     return found
 
 
+def _startable(names: Iterable[str], progress: Progress) -> list[str]:
+    """Return the names; where none is given, all services but those that do not load."""
+    wanted = check_names(names)
+    if names:
+        return wanted
+    found = []
+    for name in wanted:
+        try:
+            service(name).check()
+            found.append(name)
+        except NotReady as error:
+            progress(f"{name} is left out: {error.message}")
+    return found
+
+
+def _running(instance: Instance, record: Record) -> RunningService[Endpoint]:
+    """Return a service that is up already, for those that need it."""
+    kind, variables = service(instance.service), dict(_variables(instance, record))
+    endpoint = kind.parse(Given(record.address, from_env=True), {**os.environ, **variables})
+    return RunningService(kind.name, kind.role, endpoint)
+
+
 def _turn() -> AbstractContextManager[None]:
     """Wait until no other `services` command changes anything."""
     return runtime.locked(runtime.runtime_dir() / "services.lock")
@@ -108,14 +136,15 @@ def _abandoned() -> list[tuple[Instance, Record]]:
 
 
 def _serves(instance: Instance, record: Record) -> bool:
-    """Tell whether the recorded process still runs and is the one that we started."""
-    seen = record.process
-    return seen is not None and seen.alive and process.belongs(seen, instance.folder)
+    """Tell whether all recorded processes still run and are those that we started."""
+    return bool(record.processes) and all(
+        seen.alive and process.belongs(seen, instance.folder) for seen in record.processes
+    )
 
 
 def _stop(instance: Instance, record: Record) -> None:
-    if record.process is not None:
-        record.process.end(signal.Signals(record.stop_signal))
+    for seen in record.processes:
+        seen.end(signal.Signals(record.stop_signal))
     instance.remove()
 
 
@@ -131,11 +160,17 @@ def _remove_leftovers() -> Sequence[Seen]:
 
 
 def _status(instance: Instance, record: Record) -> Status:
-    variables = {"kafka": addresses.KAFKA, "postgres": addresses.POSTGRES}
-    lines = [(variables[instance.service], record.address)]
-    if instance.secret_file.exists():
-        lines.append((addresses.POSTGRES_PASSWORD_FILE, str(instance.secret_file)))
-    assert record.process is not None
     return Status(
-        instance.service, True, record.address, record.process.pid, instance.log, tuple(lines)
+        instance.service,
+        True,
+        record.address,
+        tuple(seen.pid for seen in record.processes),
+        instance.log,
+        tuple(_variables(instance, record)),
     )
+
+
+def _variables(instance: Instance, record: Record) -> Iterator[tuple[str, str]]:
+    yield variable(instance.service), record.address
+    if instance.secret_file.exists():
+        yield variable(instance.service, "password_file"), str(instance.secret_file)

@@ -108,7 +108,7 @@ class Record:
     data: str
     owner: Seen | None = None
     """None for a detached service, which belongs to nobody."""
-    process: Seen | None = None
+    processes: tuple[Seen, ...] = ()
     stop_signal: int = signal.SIGTERM
     address: str = ""
 
@@ -116,8 +116,9 @@ class Record:
     def parse(cls, text: str) -> Record:
         """Read a record back."""
         fields = json.loads(text)
-        seen = {key: fields[key] and Seen(**fields[key]) for key in ("owner", "process")}
-        return cls(**{**fields, **seen})
+        owner = fields["owner"] and Seen(**fields["owner"])
+        processes = tuple(Seen(**each) for each in fields["processes"])
+        return cls(**{**fields, "owner": owner, "processes": processes})
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,29 @@
-"""What all services have in common: they are up inside a `with` block."""
+"""What all services have in common: how a package describes one, and that it is up inside a `with`."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import socket
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
 
 from streamgauge.errors import NotReady
 from streamgauge.process import Process, Seen, wait_until
 from streamgauge.services import runtime
 from streamgauge.services.runtime import Instance, Record
+from streamgauge.spec.addresses import Given
+from streamgauge.spec.endpoints import Endpoint, Services
 
-E = TypeVar("E")
+E = TypeVar("E", bound=Endpoint)
+E_co = TypeVar("E_co", bound=Endpoint, covariant=True)
 Progress = Callable[[str], None]
 ATTEMPTS = 3
 READY_WITHIN_S = 60.0
@@ -30,31 +36,101 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class RunningService(Generic[E]):
+class Options:
+    """How a service is to be used."""
+
+    log_dir: Path | None = None
+    """Where the log of an embedded one goes; None for a place that vanishes with it."""
+    detached: bool = False
+    """Whether it outlives us."""
+    counts: bool = False
+    """Whether it is to say what it counts itself, because a run looks at it alone."""
+    choose_port: Callable[[], int] = runtime.free_port
+    progress: Progress = silent
+
+
+class NoSettings(BaseModel):
+    """The settings of a service that has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Service(Protocol):
+    """A kind of service: what a package registers in `streamgauge.services`."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    role: ClassVar[str]
+    """Under which its CPU and memory are counted."""
+    needs: ClassVar[tuple[str, ...]]
+    """Names of services that must be up before it."""
+    jars: ClassVar[tuple[str, ...]]
+    """Components of jars.lock that an embedded one is made of."""
+    endpoint: ClassVar[type[Endpoint]]
+    settings: ClassVar[type[BaseModel]]
+    """What can be chosen with `-S name.key=value`; every field has a default."""
+
+    def check(self) -> None:
+        """Raise NotReady with the remedy when none can be embedded on this machine."""
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the versions of what an embedded one is made of."""
+
+    def embedded(self, settings: BaseModel, options: Options) -> Startable:
+        """Return one of our own, not started yet."""
+
+    def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Endpoint:
+        """Read the address of a given one, secrets from the environment; UsageError if it is none."""
+
+    def given(self, endpoint: Endpoint, settings: BaseModel, options: Options) -> Startable:
+        """Return one that somebody else runs, not looked at yet."""
+
+
+class Startable(Protocol):
+    """A service that a run will use."""
+
+    @property
+    def name(self) -> str:
+        """Return the name by which users know it."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Return the names of the services that must be up before it."""
+
+    def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[Endpoint]]:
+        """Start it, to be stopped by `stack`; the function returned waits until it is ready.
+
+        Args:
+            stack: Ends it.
+            needed: Endpoints of the services that it needs.
+        """
+
+
+@dataclass(frozen=True)
+class RunningService(Generic[E_co]):
     """A service that can be used now."""
 
     name: str
-    endpoint: E
-    process: Process | None = None
-    """None for a given service, which is not ours to watch."""
+    role: str
+    endpoint: E_co
+    members: tuple[Process, ...] = ()
+    """Its processes; none for a given service, which is not ours to watch."""
     place: tuple[str, int] | None = None
     """Host and port of a given service."""
     clock_offset: Callable[[], float] | None = None
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
 
     def processes(self) -> Sequence[int]:
-        """Return the process ids at the root of the service's process tree."""
-        return [] if self.process is None else [self.process.pid]
+        """Return the process ids at the roots of the service's process trees."""
+        return [member.pid for member in self.members]
 
     def failure(self) -> str | None:
         """Tell why the service ended, log tail included, or None while it runs."""
-        if self.process is None or self.process.alive:
-            return None
-        return self.process.failure()
+        return next((member.failure() for member in self.members if not member.alive), None)
 
     def lost(self) -> str | None:
         """Tell why the service cannot be used any more; a given one is asked, which takes time."""
-        if self.process is not None or self.place is None:
+        if self.members or self.place is None:
             return self.failure()
         try:
             socket.create_connection(self.place, timeout=_ANSWERS_WITHIN_S).close()
@@ -64,49 +140,51 @@ class RunningService(Generic[E]):
         return None
 
 
-class Service(Protocol[E]):
-    """Something that must be running."""
-
-    @property
-    def name(self) -> str:
-        """Return the name by which users know it."""
-
-    def begin(self, stack: ExitStack) -> Callable[[], RunningService[E]]:
-        """Start it, to be stopped by `stack`; the function returned waits until it is ready."""
-
-    def up(self) -> AbstractContextManager[RunningService[E]]:
-        """Start it, wait until it is ready, and stop it at the end of the block."""
-
-
 @contextlib.contextmanager
-def all_up(services: Sequence[Service[Any]]) -> Iterator[dict[str, RunningService[Any]]]:
-    """Start several services, then wait for each, so that they get ready at the same time."""
+def all_up(services: Sequence[Startable]) -> Iterator[dict[str, RunningService[Endpoint]]]:
+    """Start several services at the same time, but each after those that it needs."""
     with ExitStack() as stack:
-        waits = {service.name: service.begin(stack) for service in services}
-        yield {name: wait() for name, wait in waits.items()}
+        running: dict[str, RunningService[Endpoint]] = {}
+        start_all(services, running, lambda _: stack)
+        yield running
 
 
-@dataclass(frozen=True)
-class Options:
-    """How an embedded service is to be started."""
+def start_all(
+    services: Sequence[Startable],
+    running: dict[str, RunningService[Endpoint]],
+    stack_of: Callable[[str], ExitStack],
+) -> None:
+    """Start services in the order given, which is that of their needs; wait when all have begun.
 
-    log_dir: Path | None = None
-    """Where its log goes; None for a place that vanishes with it."""
-    detached: bool = False
-    """Whether it outlives us."""
-    choose_port: Callable[[], int] = runtime.free_port
-    progress: Progress = silent
+    Args:
+        services: What is to be started.
+        running: What is up already; what was started is added.
+        stack_of: Says what ends the service of a name.
+    """
+    waits: dict[str, Callable[[], RunningService[Endpoint]]] = {}
+    for service in services:
+        for name in service.needs:
+            if name in waits:
+                running[name] = waits.pop(name)()
+        needed = {name: running[name].endpoint for name in service.needs}
+        waits[service.name] = service.begin(stack_of(service.name), needed)
+    for name, wait in waits.items():
+        running[name] = wait()
 
 
 class Embedded(ABC, Generic[E]):
     """A service that we start and stop, with data of its own that go with it."""
 
     name: ClassVar[str]
+    role: ClassVar[str]
+    needs: tuple[str, ...] = ()
     needs_bytes: ClassVar[int]
     """Room on the disk without which it is not started."""
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
+        self.needed: Services = {}
+        """Endpoints of the services that it needs, known once it begins."""
 
     @abstractmethod
     def prepare(self) -> None:
@@ -117,8 +195,8 @@ class Embedded(ABC, Generic[E]):
         """Fill the fresh data folder."""
 
     @abstractmethod
-    def launch(self, instance: Instance, log: Path) -> tuple[Process, E]:
-        """Start the server on ports chosen anew."""
+    def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], E]:
+        """Start the servers on ports chosen anew; further ones get logs beside `log`."""
 
     @abstractmethod
     def is_ready(self, endpoint: E) -> bool:
@@ -128,18 +206,19 @@ class Embedded(ABC, Generic[E]):
     def address(self, endpoint: E) -> str:
         """Return the address by which other commands are told of it, without secrets."""
 
-    def begin(self, stack: ExitStack) -> Callable[[], RunningService[E]]:
+    def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[E]]:
         """Start it, to be stopped by `stack`; the function returned waits until it is ready."""
+        self.needed = needed
         runtime.check_space(runtime.data_dir(), self.needs_bytes, f"starting {self.name}")
         self.prepare()
         instance = Instance.create(self.name)
         stack.callback(instance.remove)
         self.options.progress(f"starting {self.name}")
         self.initialize(instance)
-        process, endpoint = self._launch(instance, stack)
+        members, endpoint = self._launch(instance, stack)
 
         def wait() -> RunningService[E]:
-            running = self._await(instance, stack, process, endpoint)
+            running = self._await(instance, stack, members, endpoint)
             self.options.progress(f"{self.name} is ready")
             return running
 
@@ -149,39 +228,106 @@ class Embedded(ABC, Generic[E]):
     def up(self) -> Iterator[RunningService[E]]:
         """Start it, wait until it is ready, and stop it at the end of the block."""
         with ExitStack() as stack:
-            yield self.begin(stack)()
+            yield self.begin(stack, {})()
 
-    def _launch(self, instance: Instance, stack: ExitStack) -> tuple[Process, E]:
+    def _launch(self, instance: Instance, stack: ExitStack) -> tuple[Sequence[Process], E]:
         folder = self.options.log_dir
         log = instance.log if folder is None else folder / f"{self.name}.log"
-        process, endpoint = self.launch(instance, log)
-        stack.callback(process.stop)
+        members, endpoint = self.launch(instance, log)
+        for member in members:
+            stack.callback(member.stop)
         owner = None if self.options.detached else Seen.of(os.getpid())
         instance.write_record(
             Record(
                 service=self.name,
                 data=str(instance.data),
                 owner=owner,
-                process=Seen.of(process.pid),
-                stop_signal=int(process.stop_signal),
+                processes=tuple(seen for each in members if (seen := Seen.of(each.pid))),
+                stop_signal=int(members[0].stop_signal),
                 address=self.address(endpoint),
             )
         )
-        return process, endpoint
+        return members, endpoint
 
     def _await(
-        self, instance: Instance, stack: ExitStack, process: Process, endpoint: E
+        self, instance: Instance, stack: ExitStack, members: Sequence[Process], endpoint: E
     ) -> RunningService[E]:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                wait_until(lambda: self.is_ready(endpoint), process, READY_WITHIN_S, self.name)  # noqa: B023 - called at once
+                self._wait_for(members, endpoint)
                 break
             except NotReady:
-                tail = process.log_tail(100)
-                if attempt == ATTEMPTS or not any(sign in tail for sign in _PORT_TAKEN):
+                tails = "".join(member.log_tail(100) for member in members)
+                if attempt == ATTEMPTS or not any(sign in tails for sign in _PORT_TAKEN):
                     raise
             # Somebody took the port between our choice and the server's bind.
-            process.stop()
-            process.log.unlink(missing_ok=True)
-            process, endpoint = self._launch(instance, stack)
-        return RunningService(self.name, endpoint, process)
+            for member in members:
+                member.stop()
+                member.log.unlink(missing_ok=True)
+            members, endpoint = self._launch(instance, stack)
+        return RunningService(self.name, self.role, endpoint, tuple(members))
+
+    def _wait_for(self, members: Sequence[Process], endpoint: E) -> None:
+        """Wait until it answers, as long as all of its processes live."""
+
+        def ready() -> bool:
+            for member in members[1:]:
+                if not member.alive:
+                    raise NotReady(f"{self.name} did not start: {member.failure()}")
+            return self.is_ready(endpoint)
+
+        wait_until(ready, members[0], READY_WITHIN_S, self.name)
+
+
+class GivenService(ABC, Generic[E]):
+    """A service that somebody else runs: checked before use, never started or stopped."""
+
+    name: ClassVar[str]
+    role: ClassVar[str]
+    needs: tuple[str, ...] = ()
+    endpoint: E
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse a service that cannot be used for measuring."""
+
+    @abstractmethod
+    def place(self) -> tuple[str, int]:
+        """Return host and port by which it can be asked whether it is still there."""
+
+    @abstractmethod
+    def clock_offset(self) -> float:
+        """Return the service's clock − ours, in seconds."""
+
+    def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[E]]:  # noqa: ARG002
+        """Check it; there is nothing to wait for or to stop."""
+        self.check()
+        return lambda: RunningService(
+            self.name, self.role, self.endpoint, place=self.place(), clock_offset=self.clock_offset
+        )
+
+    @contextlib.contextmanager
+    def up(self) -> Iterator[RunningService[E]]:
+        """Check it, and use it as it is."""
+        with ExitStack() as stack:
+            yield self.begin(stack, {})()
+
+
+def measure_offset(
+    ask: Callable[[], float], clock: Callable[[], float] = time.time, tries: int = 30
+) -> float:
+    """Return another clock − ours; the quickest answer bounds the error by half its way.
+
+    Args:
+        ask: Asks the other clock, epoch seconds.
+        clock: Ours.
+        tries: How often it is asked.
+    """
+    quickest, offset_s = float("inf"), 0.0
+    for _ in range(tries):
+        before_s = clock()
+        theirs_s = ask()
+        after_s = clock()
+        if after_s - before_s < quickest:
+            quickest, offset_s = after_s - before_s, theirs_s - (before_s + after_s) / 2
+    return offset_s

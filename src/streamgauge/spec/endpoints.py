@@ -1,92 +1,115 @@
-"""Where services are to be reached."""
+"""Where things are to be reached: services, and by what the records of a trial travel."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Any, ClassVar, Self
+
+from streamgauge.jobfile import variable
+from streamgauge.spec.values import Json
+
+_SECRET, _UNWRITTEN = "secret", "unwritten"
+
+
+def secret(what: str = "password") -> Any:
+    """Declare a field that no file holds: it travels by the environment."""
+    return field(default="", repr=False, metadata={_SECRET: what})
+
+
+def unwritten(**options: Any) -> Any:
+    """Declare a field that stays in the harness."""
+    return field(repr=False, metadata={_UNWRITTEN: True}, **options)
 
 
 @dataclass(frozen=True)
-class JmxEndpoint:
-    """Where a broker tells what it counts."""
+class Endpoint(ABC):
+    """Where something is to be reached; a dataclass of its own for each kind."""
 
-    host: str
-    port: int
-    user: str = ""
-    """Empty where anybody may ask."""
-    password: str = field(default="", repr=False)
-
-
-@dataclass(frozen=True)
-class KafkaEndpoint:
-    """A Kafka cluster, and the librdkafka settings (TLS, SASL) that a client of it needs."""
-
-    bootstrap: str
-    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
-    jmx: JmxEndpoint | None = None
-    """Of one broker; None where nobody asked for it, or nobody said where it is."""
+    service: ClassVar[str]
+    """Whose it is; also the word in the names of its environment variables."""
 
     @property
+    @abstractmethod
     def address(self) -> str:
-        """Return the address as it may be shown."""
-        return self.bootstrap
+        """Return the address as it may be shown: without user and secrets."""
 
-    def client_settings(
-        self, **more: str | int | float | bool
-    ) -> dict[str, str | int | float | bool]:
-        """Return a client's configuration; `more` names settings with _ for each dot."""
-        extra = {key.replace("_", "."): value for key, value in more.items()}
-        return {**self.settings, "bootstrap.servers": self.bootstrap, **extra}
+    def written(self) -> dict[str, Json]:
+        """Return what a file may say of it."""
+        plain = (each for each in dataclasses.fields(self) if not each.metadata)
+        return {each.name: _json(getattr(self, each.name)) for each in plain}
+
+    def secrets(self) -> dict[str, str]:
+        """Return what no file may say, by the names of environment variables."""
+        return {name: value for name, key in self._variables() if (value := getattr(self, key))}
+
+    @classmethod
+    def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Self:
+        """Bring together what was written and the secrets from the environment."""
+        return cls(**written, **{key: environ.get(name, "") for name, key in cls._variables()})
+
+    @classmethod
+    def of(cls, endpoint: Endpoint | None) -> Self:
+        """Return an endpoint as one of this kind, which it is known to be."""
+        if not isinstance(endpoint, cls):
+            raise TypeError(f"{endpoint!r} is no {cls.__name__}")
+        return endpoint
+
+    @classmethod
+    def _variables(cls) -> list[tuple[str, str]]:
+        """List the variables and fields of the secrets."""
+        return [
+            (variable(cls.service, each.metadata[_SECRET]), each.name)
+            for each in dataclasses.fields(cls)
+            if _SECRET in each.metadata
+        ]
+
+
+Services = Mapping[str, Endpoint]
+"""Endpoints of services by name."""
 
 
 @dataclass(frozen=True)
-class FlightEndpoint:
-    """The driver's own queues, and the token without which nobody is let in."""
+class Endpoints:
+    """Where the records of one trial come in and go out, and the services that it uses."""
 
-    host: str
-    port: int
-    token: str = field(repr=False)
-
-    @property
-    def address(self) -> str:
-        """Return the address as it may be shown."""
-        return f"grpc://{self.host}:{self.port}"
-
-
-class Connection(TypedDict):
-    """Keyword arguments of `psycopg.connect`."""
-
-    host: str
-    port: int
-    dbname: str
-    user: str
-    password: str
-
-
-@dataclass(frozen=True)
-class PostgresEndpoint:
-    """A database, and the schema in it that is ours."""
-
-    host: str
-    port: int
-    database: str
-    user: str
-    password: str = field(repr=False)
-    schema: str = "streamgauge"
+    transport: str
+    """Name of what carries the records."""
+    via: Endpoint
+    """By what they travel: a broker, the driver's queues."""
+    inputs: Mapping[str, str]
+    """Topic, or what else the transport calls it, of each input stream."""
+    output: str | None
+    """The same of the output; None for a query that writes to a service."""
+    partitions: int
+    """Of each input stream, and of the output."""
+    group: str
+    """Consumer group to which an engine may commit its offsets."""
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    """The same of streams that are sent as a whole before the load."""
+    internal: Mapping[str, str] = field(default_factory=dict)
+    """The same of streams that the query writes and reads itself."""
+    services: Services = field(default_factory=dict)
 
     @property
-    def address(self) -> str:
-        """Return the address as it may be shown: without user and password."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"postgresql://{host}:{self.port}/{self.database}"
+    def read(self) -> dict[str, str]:
+        """Return all streams that the query reads and did not write itself."""
+        return {**self.inputs, **self.configuration}
 
-    def connection(self) -> Connection:
-        """Return the keyword arguments of `psycopg.connect`."""
-        return {
-            "host": self.host,
-            "port": self.port,
-            "dbname": self.database,
-            "user": self.user,
-            "password": self.password,
-        }
+    @property
+    def places(self) -> dict[str, str]:
+        """Return all of them by what is in them."""
+        output = {"out": self.output} if self.output else {}
+        return {**self.read, **self.internal, **output}
+
+
+def _json(value: Any) -> Json:
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    assert value is None or isinstance(value, str | int | float)
+    return value

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
-from streamgauge.spec.transport import Endpoints
-from streamgauge.spec.values import Json
+from streamgauge.jobfile import JobSpec
+from streamgauge.spec.endpoints import Endpoints
+
+__all__ = [
+    "Engine",
+    "Fetches",
+    "Job",
+    "JobSpec",
+    "Problem",
+    "Progress",
+    "ReportsProgress",
+    "Resources",
+]
 
 
 @dataclass(frozen=True)
@@ -24,32 +35,6 @@ class Resources:
     """What the engine's processes may use of this machine."""
 
     cpus: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class JobSpec:
-    """One query for one engine to run; `Engine.resolve` fills in what was left open."""
-
-    workload: str
-    query: str
-    parameters: Mapping[str, Json]
-    partitions: int
-    seed: int
-    options: Mapping[str, str]
-    """The user's `-E key=value`, checked by `resolve`."""
-    transport: str = "kafka"
-    """How records reach the engine and come back."""
-    cores: int | None = None
-    """How many the engine may use; None for all."""
-    mode: str | None = None
-    trigger_s: float | None = None
-    """The trigger interval that was asked for; None for as fast as possible."""
-    watermark_delay_ms: int = 0
-    """How long the engine keeps a window open beyond its end."""
-    checkpoint_s: float | None = None
-    """Interval of checkpoints that each are a gap in the output; None where they are none."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """The engine's settings in force, as they are reported with the result."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +83,14 @@ class Engine(Protocol):
     name: ClassVar[str]
     answers: ClassVar[bool]
     """False for an engine that reads and drops."""
+    jars: ClassVar[tuple[str, ...]]
+    """Components of jars.lock that it may need, whatever it runs."""
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine; empty when ready."""
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the versions of what it is made of."""
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
@@ -111,7 +101,7 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Fetches(Protocol):
-    """Ability of an engine: it fetches what it needs before its first run."""
+    """Ability of an engine: it fetches what it needs before a run."""
 
-    def fetch(self, progress: Callable[[str], None]) -> None:
-        """Fetch what is not there yet; NotReady when that cannot be done."""
+    def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
+        """Fetch what these jobs need and is not there yet; NotReady when that cannot be done."""

@@ -56,12 +56,12 @@ class RunSpec(Model):
     after: tuple[str, ...] = ("90%", "50%")
     """What a search tries at the rate that it has found: shares of it, or `fluctuate`."""
     keep: bool = False
-    kafka: str | None = None
-    """Address of a given Kafka, without secrets; None for the embedded one."""
-    postgres: str | None = None
-    """Address of a given PostgreSQL, without user info; None for the embedded one."""
-    postgres_user: str | None = Field(default=None, exclude=True)
-    """Who connects to it; never written down."""
+    services: dict[str, str] = {}
+    """Addresses of given services by name, without user info; the others are embedded."""
+    accounts: dict[str, str] = Field(default={}, exclude=True)
+    """Who connects to them; never written down."""
+    service_settings: dict[str, JsonValue] = {}
+    """Settings of services (-S), as given: `kafka.replication`."""
     origins: dict[str, Origin] = {}
     """Where each value came from that is not a default."""
 

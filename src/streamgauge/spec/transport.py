@@ -1,50 +1,89 @@
-"""What a transport promises: where the records of a trial come in and go out."""
+"""What a transport promises: it carries the records of a trial to the engine and back.
+
+A transport owns the names of a trial's streams, the program that sends the load, and the ways to
+look at what was sent, to read it back and to delete it. It is registered in the entry-point group
+`streamgauge.transports`; `streamgauge.transports.base` has what most of them have in common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
-from streamgauge.spec.endpoints import FlightEndpoint, KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.records import Recorded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streamgauge.spec.trial import LoadSpec, TrialSpec
+    from streamgauge.spec.workload import Query, Workload
+
+Counters = Callable[[float], Mapping[str, float]]
+"""Tells what a broker counts itself; called once a second with the time."""
 
 
 @dataclass(frozen=True)
-class Endpoints:
-    """Where the records of one trial come in and go out: by a broker or by the driver's queues."""
+class Record:
+    """One record as it lies in a stream."""
 
-    kafka: KafkaEndpoint | None
-    inputs: Mapping[str, str]
-    """Topic, or queue, of each input stream."""
-    output: str | None
-    """Topic, or queue, of the output; None for a query that writes to a table."""
-    partitions: int
-    """Of each input topic, and of the output topic."""
-    group: str
-    """Consumer group to which an engine may commit its offsets."""
-    postgres: PostgresEndpoint | None = None
-    flight: FlightEndpoint | None = None
+    partition: int
+    offset: int
+    timestamp_ms: int
+    """When it was appended."""
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What is offered at first to guess a rate: records that lie there before the engine starts."""
+
+    rate: float = 100_000.0
+    duration_s: float = 10.0
+    greater: Mapping[float, int] = field(default_factory=dict)
+    """Times of it that follow where an engine was through in so many seconds: most of them may
+    have been its start."""
 
     @property
-    def broker(self) -> KafkaEndpoint:
-        """Return the broker of a trial that has one."""
-        assert self.kafka is not None, "a trial over Kafka has a broker"
-        return self.kafka
-
-    @property
-    def queues(self) -> FlightEndpoint:
-        """Return the queues of a trial without a broker."""
-        assert self.flight is not None, "a trial over Flight has queues"
-        return self.flight
+    def records(self) -> float:
+        """How many lie there per input stream."""
+        return self.rate * self.duration_s
 
 
-class Transport(Protocol):
-    """How records reach the engine and come back: topics of a broker, or the driver's queues."""
+@dataclass(frozen=True)
+class Sending:
+    """The program that sends the load: it is given the path of a `SenderJob`."""
 
-    def create(self, endpoints: Endpoints) -> None:
-        """Create what the trial needs and wait until it can be used."""
+    program: str = "streamgauge.load.sender"
+    """A module; the default sends what `TakesRecords.outgoing` takes."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """What it must know and no file may say."""
 
-    def delete(self, endpoints: Endpoints) -> None:
+
+class Tail(Protocol):
+    """Follows a stream; each `read` gives what came since the last."""
+
+    def read(self, timeout_s: float = 0.1, *, most: int = 10_000) -> list[Record]:
+        """Return the records that are there, after waiting no longer than that for any."""
+
+    def close(self) -> None:
+        """Stop following."""
+
+
+class Channel(Protocol):
+    """The harness's way to the streams of one trial; leaving the context hangs up."""
+
+    def create(self, *, forgets: bool = False) -> None:
+        """Create what the trial needs and wait until it can be used.
+
+        Args:
+            forgets: Whether old records may go, so that the disk stays bounded.
+        """
+
+    def delete(self) -> None:
         """Delete it; what is gone already is no error."""
 
     def log_end(self, name: str) -> list[int]:
@@ -53,17 +92,158 @@ class Transport(Protocol):
     def newest(self, name: str) -> tuple[int, bytes] | None:
         """Return time and value of the newest output: a sample; None when there is none."""
 
-    def committed(self, group: str, names: Iterable[str]) -> Mapping[tuple[str, int], int]:
-        """Return the offsets that the engine has committed, by stream and partition."""
+    def follow(self, name: str, starts: Sequence[int]) -> Tail:
+        """Follow a stream from the given offset of each partition."""
+
+    def committed(self) -> Mapping[tuple[str, int], int]:
+        """Return the offsets that the engine has committed, by input stream and partition."""
+
+    def handed(self) -> int | None:
+        """Count the records that the engine has pulled; None where only the engine knows."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
 
 
-@runtime_checkable
-class HandsOut(Transport, Protocol):
-    """Ability of a transport: it knows itself what the engine has pulled."""
+class Batch(Protocol):
+    """Records as they were read."""
 
-    def handed(self) -> int:
-        """Count the records that were handed out, over all partitions of all streams."""
+    def __len__(self) -> int: ...
+
+    def table(self) -> pa.Table:
+        """Bring them into the columns partition, offset, timestamp and value."""
+
+
+class Reader(Protocol):
+    """All input partitions of a job, read from their beginning by an engine in Python."""
+
+    def read(self, timeout_s: float = 0.1) -> Batch:
+        """Return what is there, after waiting no longer than that for any."""
+
+    def positions(self) -> dict[str, list[int]]:
+        """Return the next offset to be read of every partition, by stream."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Outlet(Protocol):
+    """The way back to the harness for an engine in Python."""
+
+    def put(self, values: Sequence[bytes]) -> None:
+        """Send values, in their order."""
+
+    def flush(self) -> None:
+        """Return when everything has arrived."""
+
+
+class Producer(Protocol):
+    """Takes the records of the load, as fast as it can."""
+
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
+        """Take a record; BufferError when there is no room."""
+
+    def poll(self, timeout: float) -> int:
+        """Take delivery reports."""
+
+    def flush(self, timeout: float) -> int:
+        """Wait until all is delivered; return how much is not."""
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Single:
+    """A record that is sent on its own, as a marker is."""
+
+    topic: str
+    partition: int
+    value: bytes
+    key: bytes | None = None
+
+
+class Outgoing(Protocol):
+    """What the sender's process sends by."""
+
+    producer: Producer
+    errors: int
+    """Records of the load that were lost."""
+    requests_s: list[float]
+    """Mean time of each second's requests to their answers, where that was asked for."""
+
+    def send(self, records: Sequence[Single]) -> list[int]:
+        """Send records and return the offset of each; TrialInvalid when they are not taken."""
+
+
+class Transport(Protocol):
+    """A way to carry the records of a trial."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    services: ClassVar[tuple[str, ...]]
+    """Names of the services that it needs."""
+    via: ClassVar[type[Endpoint]]
+    """The kind of `Endpoints.via`."""
+    backlog: ClassVar[Backlog]
+    sender_first: ClassVar[bool]
+    """Whether the program that sends must be ready before the engine starts."""
+    remembers: ClassVar[int]
+    """How many of a partition's last records stay where old ones may go; 0 for a transport that
+    cannot be looked at without an engine."""
+
+    def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:
+        """Refuse with a UsageError what it cannot carry, before anything is started."""
+
+    def disk_bytes(self, trial: TrialSpec, streams: int, records: int) -> int:
+        """Tell how much a trial with so many records per stream may write at most."""
+
+    def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
+        """Name the streams of a trial, each beginning with the given name."""
+
+    def open(self, endpoints: Endpoints) -> Channel:
+        """Return the harness's way to them."""
+
+    def sending(self, endpoints: Endpoints) -> Sending:
+        """Tell which program sends the load."""
+
+    def counters(self, endpoints: Endpoints) -> AbstractContextManager[Counters]:
+        """Return what tells what a broker counts itself; NotReady where nothing does."""
+
+    def reader(self, endpoints: Endpoints) -> Reader:
+        """Return the inputs of a job for an engine in Python."""
+
+    def outlet(self, endpoints: Endpoints) -> Outlet:
+        """Return the way back for an engine in Python."""
+
+    def read_back(
+        self, trial: TrialSpec, endpoints: Endpoints, folder: Path, ends: Sequence[int]
+    ) -> Recorded:
+        """Return the records of a trial that is over; outputs after these ends came too late."""
+
+    def keep(self, recorded: Recorded, folder: Path) -> None:
+        """Keep all records in the trial's folder, so that it can be validated again."""
+
+    def kept(self, trial: TrialSpec, query: Query, folder: Path) -> Recorded:
+        """Open what was kept; UsageError when nothing was."""
+
+    def forget(self, folder: Path) -> None:
+        """Remove what lies in the trial's folder and is not to be kept."""
+
+    def clear(self, services: Services, prefix: str) -> None:
+        """Delete what an earlier try of a run left in services that somebody else runs."""
+
+
+@runtime_checkable
+class TakesRecords(Protocol):
+    """Ability of a transport: the sender of ours sends by it, record by record."""
+
+    def outgoing(self, endpoints: Endpoints, load: LoadSpec, *, asks: bool) -> Outgoing:
+        """Return what to send by.
+
+        Args:
+            endpoints: Of the trial.
+            load: How to send.
+            asks: Whether the time of requests is to be told.
+        """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 from streamgauge.spec.answers import Answers
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.endpoints import Services
 from streamgauge.spec.values import Json, Span
 
 if TYPE_CHECKING:
@@ -65,8 +65,14 @@ class Query:
     """Core functions of stream processing that it exercises."""
     answers_markers: bool
     """Whether each marker has an output of its own, whose key is the marker's id."""
+    services: tuple[str, ...] = ()
+    """Names of the services that it uses, apart from what carries its records."""
     tables: tuple[str, ...] = ()
     """Business tables that it reads or writes; recorded with every trial."""
+    configuration: tuple[str, ...] = ()
+    """Further streams, which are sent as a whole before the load."""
+    internal: tuple[str, ...] = ()
+    """Streams that it writes and reads itself."""
     window_ms: int | None = None
     """Size of its time windows, if it has any."""
     needs_sentinels: bool = False
@@ -113,7 +119,7 @@ class ShapesQueries(Workload, Protocol):
 
 @runtime_checkable
 class HasTables(Workload, Protocol):
-    """Ability of a workload: business data in the database."""
+    """Ability of a workload: business data in services."""
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         """Raise sizes and warm-up to what the data need; tell what was changed and why."""
@@ -121,19 +127,19 @@ class HasTables(Workload, Protocol):
     def load_tables(
         self,
         spec: TrialSpec,
-        postgres: PostgresEndpoint,
+        services: Services,
         cache: Path,
         spark: Callable[[], SparkSession],
     ) -> None:
         """Bring the tables of the trial's query to their pristine state."""
 
     def record_tables(
-        self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path
+        self, spec: TrialSpec, services: Services, cache: Path
     ) -> Mapping[str, pa.Table]:
         """Read back the tables that the query's answers need, their pristine state included."""
 
-    def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
-        """Return what is to be done in the database while the trial runs."""
+    def acts(self, spec: TrialSpec, services: Services, measured: Span) -> Sequence[Act]:
+        """Return what is to be done to services while the trial runs."""
 
-    def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
+    def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
         """Tell whether every marker's row is there."""

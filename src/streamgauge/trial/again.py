@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge import registry
 from streamgauge.planning import load_engine, trial_job, trial_query
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import kept
@@ -22,7 +23,7 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     """
     spec = result.spec
     query = trial_query(spec)
-    inputs, output = kept.kept_records(folder, query, spec)
+    recorded = registry.transport(spec.transport).kept(spec, query, folder)
     tables = kept.read_tables(folder)
     answers = load_engine(spec.engine).answers
-    return validate(spark, query, inputs, output, tables, trial_job(spec), answers=answers)
+    return validate(spark, query, recorded, tables, trial_job(spec), answers=answers)

@@ -12,7 +12,7 @@ from streamgauge.load.messages import SenderSummary
 from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoint, Services
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Status, TrialSpec
 from streamgauge.spec.values import Json, Span
@@ -31,21 +31,23 @@ Announce = Callable[[Event], None]
 class Bench:
     """The services, the validator's Spark session and the folders that trials share."""
 
-    kafka: RunningService[KafkaEndpoint] | None
-    postgres: RunningService[PostgresEndpoint] | None
+    services: Mapping[str, RunningService[Endpoint]]
+    """By name."""
     spark: Callable[[], SparkSession]
     cache: Path
     """Where generated business data are kept."""
-    topics: str
-    """Beginning of all topic names of the run."""
+    prefix: str
+    """Beginning of the names of all streams of the run."""
     clock: Clock = field(default_factory=Clock)
 
-    def services(
-        self,
-    ) -> dict[str, RunningService[KafkaEndpoint] | RunningService[PostgresEndpoint]]:
+    @property
+    def endpoints(self) -> Services:
+        """Return where the services are."""
+        return {name: service.endpoint for name, service in self.services.items()}
+
+    def by_role(self) -> dict[str, RunningService[Endpoint]]:
         """Return the services by the role they have in a trial."""
-        found = {"broker": self.kafka, "database": self.postgres}
-        return {role: service for role, service in found.items() if service is not None}
+        return {service.role: service for service in self.services.values()}
 
 
 @dataclass

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.load.messages import Marker
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, ReportsProgress
-from streamgauge.spec.transport import Endpoints, Transport
+from streamgauge.spec.transport import Channel, Record, Tail
 from streamgauge.spec.workload import Query
-from streamgauge.transports.kafka import KafkaTransport, Record, Tail
 
 STILL_S = 2.0
 """The output must have been unchanged for this long."""
@@ -35,7 +35,7 @@ class Drainage:
         self,
         query: Query,
         endpoints: Endpoints,
-        transport: Transport,
+        channel: Channel,
         table_answered: Callable[[Sequence[Marker]], bool],
         job: Job,
         now_s: Callable[[], float] = time.monotonic,
@@ -43,7 +43,7 @@ class Drainage:
     ) -> None:
         self._query = query
         self._endpoints = endpoints
-        self._transport = transport
+        self._channel = channel
         self._table_answered = table_answered
         self._job = job
         self._now_s = now_s
@@ -61,8 +61,7 @@ class Drainage:
         self.close()
         output = self._endpoints.output
         if output is not None and self._query.answers_markers:
-            assert isinstance(self._transport, KafkaTransport), "only topics can be followed"
-            self._tail = self._transport.tail(output, self._transport.log_end(output))
+            self._tail = self._channel.follow(output, self._channel.log_end(output))
 
     def close(self) -> None:
         """Stop looking at the output."""
@@ -77,7 +76,7 @@ class Drainage:
             if progress is not None:
                 finished, self._idle = progress.finished, progress.idle
             else:
-                finished, self._idle = self._committed(), True
+                finished, self._idle = self._channel.committed(), True
             if finished != self._finished:
                 self._finished, self._moved_s = finished, self._now_s()
             return self._finished
@@ -123,15 +122,10 @@ class Drainage:
 
     def _is_still(self) -> bool:
         output = self._endpoints.output
-        ends = self._transport.log_end(output) if output else []
+        ends = self._channel.log_end(output) if output else []
         if self._still is None or self._still[0] != ends:
             self._still = (ends, self._now_s())
         return self._now_s() - self._still[1] >= self._still_s
-
-    def _committed(self) -> Finished:
-        streams = {topic: stream for stream, topic in self._endpoints.inputs.items()}
-        offsets = self._transport.committed(self._endpoints.group, list(streams))
-        return {(streams[topic], part): offset for (topic, part), offset in offsets.items()}
 
 
 def _table(records: Sequence[Record]) -> pa.Table:

@@ -21,23 +21,17 @@ from streamgauge.load.settling import until_still
 from streamgauge.measure import ingestion, statistics, verdicts
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import headers
-from streamgauge.probes.broker import BrokerCounters
 from streamgauge.probes.sampler import Probe, Row, Sampler
-from streamgauge.spec.addresses import KAFKA_JMX
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 from streamgauge.spec.values import Span
-from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial import record
 from streamgauge.trial.bench import Announce, Bench
 from streamgauge.trial.phases import SENDER_LIMIT_S, Trial
 from streamgauge.trial.probes import trial_probes
-from streamgauge.validation.records import KafkaRecords
 
 READ_BACK = 200_000
 """Records whose append times are looked at."""
-REMEMBERED = FORGET_BYTES // RECORD_BYTES
-"""The last records of a partition; the broker may forget older ones at any moment."""
 APPEND_TIMES = "append_times.parquet"
 _FINISH_S = 60.0
 _STILL_S = 0.5
@@ -61,15 +55,12 @@ class Ingestion(Trial):
         """Records of the load in the topics, looked at where the broker acknowledges none."""
 
     def _endpoints(self) -> Endpoints:
-        endpoints = replace(super()._endpoints(), output=None, postgres=None)
-        self.outcome.topics = dict(endpoints.inputs)
-        return endpoints
+        return replace(super()._endpoints(), output=None, services={})
 
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
-                with KafkaTransport(self.endpoints.broker) as transport:
-                    transport.create(self.endpoints, forgets=True)
+                self.channel.create(forgets=True)
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             with self._phase("start"):
@@ -93,25 +84,18 @@ class Ingestion(Trial):
         """Count all records in the topics, when no more of them arrive."""
         topics = self.endpoints.inputs.values()
         return until_still(
-            lambda: sum(sum(self.transport.log_end(topic)) for topic in topics),
+            lambda: sum(sum(self.channel.log_end(topic)) for topic in topics),
             still_s=_STILL_S,
             most_s=_SETTLE_S,
             sleep=self.bench.clock.sleep,
         )
 
     def _load_probes(self, sender: Senders, stack: ExitStack) -> dict[str, Probe]:
-        roots = {name: service.processes for name, service in self.bench.services().items()}
+        roots = {name: service.processes for name, service in self.bench.by_role().items()}
         roots["sender"] = lambda: sender.pids
-        probes = trial_probes(self.query, self.endpoints, self.transport, roots, dict, sender)
-        if (jmx := self.endpoints.broker.jmx) is None:
-            self.outcome.warnings.append(
-                f"the broker's own counters are left out: {KAFKA_JMX} does not say where they are"
-            )
-            return probes
-        counters = stack.enter_context(BrokerCounters(jmx))
+        probes = trial_probes(self.query, self.endpoints, self.channel, roots, dict, sender)
         try:
-            counters.sample(0.0)  # starts Java now, not while the load is measured
-            probes["broker"] = counters.sample
+            probes["broker"] = stack.enter_context(self.transport.counters(self.endpoints))
         except NotReady as error:
             self.outcome.warnings.append(error.message)
         return probes
@@ -139,9 +123,10 @@ class Ingestion(Trial):
         return times.filter((intended >= span.start_ms) & (intended < span.end_ms))
 
     def _read_middle(self) -> pa.Table:
-        topic = next(iter(self.endpoints.inputs.values()))
-        source = KafkaRecords(self.endpoints.broker, topic)
-        chosen = to_read_back(measured_records(self.spec), range(*source.extent()[0]))
+        recorded = self.transport.read_back(self.spec, self.endpoints, self.folder, ())
+        source = recorded.inputs[self.query.streams[0]]
+        extent = range(*source.extent()[0])
+        chosen = to_read_back(measured_records(self.spec), extent, self.transport.remembers)
         batches = source.read(0, chosen.start, chosen.stop)
         return pa.Table.from_batches(batches, schema=RECORDS)
 
@@ -231,15 +216,15 @@ def measured_records(spec: TrialSpec) -> range:
     return range(begin, end)
 
 
-def to_read_back(measured: range, kept: range) -> range:
+def to_read_back(measured: range, kept: range, remembered: int) -> range:
     """Choose consecutive records of the measured time, if possible from its middle.
 
-    Only what the broker keeps for sure is chosen. Where nothing of the measured time is left, the
-    newest records at least tell their size.
+    Only what the broker keeps for sure is chosen: the last `remembered` records. Where nothing of
+    the measured time is left, the newest records at least tell their size.
     """
     begin, end = measured.start, min(measured.stop, kept.stop)
     middle = (begin + end - READ_BACK) // 2
-    start = max(begin, middle, kept.start, kept.stop - REMEMBERED)
+    start = max(begin, middle, kept.start, kept.stop - remembered)
     if start >= end:
         start, end = max(kept.start, kept.stop - READ_BACK), kept.stop
     return range(start, min(end, start + READ_BACK))

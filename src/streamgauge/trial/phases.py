@@ -11,13 +11,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.engines.job import PROGRESS, finished_batches
+from streamgauge import registry
+from streamgauge.engines.job import finished_batches
 from streamgauge.errors import (
     StreamgaugeError,
     TrialFailed,
     TrialInvalid,
     Unmeasured,
 )
+from streamgauge.jobfile import PROGRESS
 from streamgauge.load.messages import Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
@@ -26,15 +28,15 @@ from streamgauge.probes.sampler import Probe, Sampler
 from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, Resources
-from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import Act, HasTables, Query
 from streamgauge.trial import kept, record
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
-from streamgauge.trial.endpoints import open_transport, topics, trial_endpoints
+from streamgauge.trial.endpoints import trial_endpoints
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
 from streamgauge.units import format_duration
@@ -80,10 +82,11 @@ class Trial:
         self.outcome = Outcome(spec=self.spec, job=job, warnings=warnings)
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
+        self.transport = registry.transport(spec.transport)
         self.endpoints = self._endpoints()
-        self.outcome.topics = topics(self.endpoints)
-        self.transport = open_transport(self.endpoints)
-        self.watch = Watch(bench.services(), (folder, runtime.data_dir()), bench.clock)
+        self.outcome.topics = self.endpoints.places
+        self.channel = self.transport.open(self.endpoints)
+        self.watch = Watch(bench.by_role(), (folder, runtime.data_dir()), bench.clock)
         self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
@@ -110,19 +113,20 @@ class Trial:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
 
     def _clean_up(self) -> None:
-        """Delete the topics, so that the disk stays bounded; a dead broker took them along."""
+        """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
         if not self.spec.keep:
-            kept.drop_records(self.folder)
-        with self.transport:
-            if self.bench.kafka is None or self.bench.kafka.lost() is None:
+            self.transport.forget(self.folder)
+        carrying = (self.bench.services[name] for name in self.transport.services)
+        with self.channel:
+            if all(service.lost() is None for service in carrying):
                 try:
-                    self.transport.delete(self.endpoints)
+                    self.channel.delete()
                 except Unmeasured as error:
                     self.outcome.warnings.append(error.message)
 
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
-        for name, service in self.bench.services().items():
+        for name, service in self.bench.by_role().items():
             if failure := service.lost():
                 error = TrialInvalid(f"{name} died: {failure}")
                 break
@@ -132,28 +136,29 @@ class Trial:
         self.outcome.cause = error.message
 
     def _endpoints(self) -> Endpoints:
-        return trial_endpoints(self.spec, self.query, self.bench)
+        return trial_endpoints(self.spec, self.query, self.transport, self.bench)
 
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
                 self._prepare_tables()
-                self.transport.create(self.endpoints)
+                self.channel.create()
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
+            sender_first = self.transport.sender_first or bool(self.query.configuration)
             if self.spec.preload:
                 self._preload(sender)
-            elif self.endpoints.flight is not None:
-                sender.ready(SENDER_LIMIT_S)  # the engine asks at once what is in the queues
+            elif sender_first:
+                self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.preload and self.endpoints.flight is None:
+                if not self.spec.preload and not sender_first:
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
                 self.endpoints,
-                self.transport,
+                self.channel,
                 self._table_answered,
                 job,
                 still_s=self._still_s,
@@ -191,29 +196,29 @@ class Trial:
 
     def _compare_clocks(self) -> None:
         """Measure how far the clocks of given services are from ours; the worst counts."""
-        for service in self.bench.services().values():
+        for service in self.bench.services.values():
             if service.clock_offset is not None:
                 found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
-        roots = {name: service.processes for name, service in self.bench.services().items()}
+        roots = {name: service.processes for name, service in self.bench.by_role().items()}
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
         return trial_probes(
-            self.query, self.endpoints, self.transport, roots, drainage.finished, sender
+            self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
 
     def _prepare_tables(self) -> None:
         if isinstance(self.workload, HasTables) and self.query.tables:
-            assert self.endpoints.postgres is not None
             self.workload.load_tables(
-                self.spec, self.endpoints.postgres, self.bench.cache, self.bench.spark
+                self.spec, self.endpoints.services, self.bench.cache, self.bench.spark
             )
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
         cpus = self._cpus[self.spec.cores :] if self.spec.cores else ()
-        sender = Senders.start(self.spec, self.endpoints, self.folder, affinity=cpus)
+        sending = self.transport.sending(self.endpoints)
+        sender = Senders.start(self.spec, self.endpoints, sending, self.folder, affinity=cpus)
         self.watch.sender = sender
         sender.check = self.watch.check
         return sender
@@ -237,10 +242,16 @@ class Trial:
                 f"see {self.folder / 'logs' / 'engine.log'}",
             ) from None
 
+    def _make_ready(self, sender: Senders) -> None:
+        """Wait for the sender, and let it send what goes before the load."""
+        sender.ready(SENDER_LIMIT_S)
+        if self.query.configuration:
+            sender.configuration()
+
     def _preload(self, sender: Senders) -> None:
         """Send everything before the engine starts; how late is of no matter."""
         with self._phase("preload"):
-            sender.ready(SENDER_LIMIT_S)
+            self._make_ready(sender)
             sender.begin(int(self.bench.clock.realtime() * 1000))
             limit_s = self.spec.load_s + SENDER_LIMIT_S
             try:
@@ -282,9 +293,9 @@ class Trial:
             raise TrialInvalid(f"{act.what}, but {format_duration(late_s)} late")
 
     def _acts(self, measured: Span) -> list[Act]:
-        if not isinstance(self.workload, HasTables) or self.endpoints.postgres is None:
+        if not isinstance(self.workload, HasTables) or not self.query.tables:
             return []
-        acts = self.workload.acts(self.spec, self.endpoints.postgres, measured)
+        acts = self.workload.acts(self.spec, self.endpoints.services, measured)
         return sorted(acts, key=lambda act: act.at_s)
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
@@ -307,7 +318,7 @@ class Trial:
         else:
             self.outcome.drain = Drain(True, 0)
         if self.endpoints.output is not None:
-            self._output_ends = tuple(self.transport.log_end(self.endpoints.output))
+            self._output_ends = tuple(self.channel.log_end(self.endpoints.output))
 
     @property
     def _still_s(self) -> float:
@@ -315,21 +326,21 @@ class Trial:
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)
-        assert self.endpoints.postgres is not None
         values = [marker.value for marker in markers]
-        return self.workload.table_answered(self.endpoints.postgres, values)
+        return self.workload.table_answered(self.endpoints.services, values)
 
     def _validate(self) -> None:
         with self._phase("validate"):
             tables = self._record_tables()
-            inputs, output = kept.records(self.spec, self.endpoints, self.folder, self._output_ends)
-            if self.spec.keep and self.endpoints.flight is None:
-                kept.keep_records(self.folder, inputs, output)
+            recorded = self.transport.read_back(
+                self.spec, self.endpoints, self.folder, self._output_ends
+            )
+            if self.spec.keep:
+                self.transport.keep(recorded, self.folder)
             self.outcome.validation = validate(
                 self.bench.spark(),
                 self.query,
-                inputs,
-                output,
+                recorded,
                 tables,
                 self.outcome.job,
                 answers=self.engine.answers,
@@ -339,8 +350,7 @@ class Trial:
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:
             return {}
-        assert self.endpoints.postgres is not None
-        tables = self.workload.record_tables(self.spec, self.endpoints.postgres, self.bench.cache)
+        tables = self.workload.record_tables(self.spec, self.endpoints.services, self.bench.cache)
         kept.write_tables(self.folder, tables)
         return tables
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
-from streamgauge.spec.transport import Endpoints, HandsOut, Transport
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Channel
 from streamgauge.spec.workload import Query
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def trial_probes(
     query: Query,
     endpoints: Endpoints,
-    transport: Transport,
+    channel: Channel,
     roots: Mapping[str, Callable[[], Sequence[int]]],
     finished: Callable[[], Finished],
     sender: Senders,
@@ -37,8 +38,8 @@ def trial_probes(
         "roles": roles,
         "system": SystemUsage().sample,
         "sent": lambda _: _sent(sender),
-        "offsets": lambda _: _offsets(endpoints, transport, finished),
-        "newest": lambda _: _newest(query, endpoints, transport),
+        "offsets": lambda _: _offsets(endpoints, channel, finished),
+        "newest": lambda _: _newest(query, endpoints, channel),
     }
 
 
@@ -48,22 +49,22 @@ def _sent(sender: Senders) -> Mapping[str, float]:
 
 
 def _offsets(
-    endpoints: Endpoints, transport: Transport, finished: Callable[[], Finished]
+    endpoints: Endpoints, channel: Channel, finished: Callable[[], Finished]
 ) -> Mapping[str, float]:
     """Return log end and finished work, in records over all input partitions."""
     done = finished()
-    row = {"log_end": float(sum(sum(transport.log_end(t)) for t in endpoints.inputs.values()))}
+    row = {"log_end": float(sum(sum(channel.log_end(t)) for t in endpoints.inputs.values()))}
     row["log_end_at"] = time.time()  # later than the row where the machine is busy
-    if isinstance(transport, HandsOut):
-        row["handed"] = float(transport.handed())
+    if (handed := channel.handed()) is not None:
+        row["handed"] = float(handed)
     if done:
         row["finished"] = float(sum(done.values()))
     return row
 
 
-def _newest(query: Query, endpoints: Endpoints, transport: Transport) -> Mapping[str, float]:
+def _newest(query: Query, endpoints: Endpoints, channel: Channel) -> Mapping[str, float]:
     """Return the age of the newest output: a sample, for the live view alone."""
     if endpoints.output is None or query.sample is None:
         return {}
-    newest = transport.newest(endpoints.output)
+    newest = channel.newest(endpoints.output)
     return {} if newest is None else {"newest_latency": query.sample(*newest)}

@@ -21,10 +21,10 @@ from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
+from streamgauge.spec.records import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range
-from streamgauge.validation.records import Records
 
 OUTPUT = "output"
 """Name of the source of outputs, beside the input streams."""

@@ -25,11 +25,10 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.matching import Match
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
 from streamgauge.spec.engine import JobSpec
+from streamgauge.spec.records import Recorded, Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
-from streamgauge.validation.queue_records import QueueRecords
-from streamgauge.validation.records import Records
 
 _CANCELLED = "SPARK_JOB_CANCELLED"
 """What PySpark makes of Ctrl-C, and of nothing else here."""
@@ -65,8 +64,7 @@ class Validation:
 def validate(
     spark: SparkSession,
     query: Query,
-    inputs: Mapping[str, Records],
-    output: Records | None,
+    recorded: Recorded,
     tables: Mapping[str, pa.Table],
     job: JobSpec,
     *,
@@ -78,8 +76,7 @@ def validate(
     Args:
         spark: See `validation_session`.
         query: The query that was asked.
-        inputs: Records of each input stream.
-        output: Records of the output topic; None for a query that writes to a table.
+        recorded: Records of each input stream and of the output.
         tables: Business tables as recorded at the end of the trial.
         job: The job as the engine ran it: its parameters and watermark delay count here.
         answers: False for an engine that gives none; then only the times are taken.
@@ -90,9 +87,9 @@ def validate(
     """
     began_s = clock()
     pa.default_memory_pool().release_unused()  # what earlier trials left
-    sources = dict(inputs)
-    if output is not None and answers:
-        sources[tasks.OUTPUT] = output
+    sources = dict(recorded.inputs)
+    if recorded.output is not None and answers:
+        sources[tasks.OUTPUT] = recorded.output
     extents = {name: records.extent() for name, records in sources.items()}
     done = _table_outputs(query, tables) if answers else None
     cuts = {name: _cut(records, query.answers) for name, records in sources.items()}
@@ -108,7 +105,7 @@ def validate(
         answers=query.answers,
         context=AnswerContext(
             parameters=job.parameters,
-            horizon_ms=_horizon_ms(inputs.values(), job.watermark_delay_ms),
+            horizon_ms=_horizon_ms(recorded.inputs.values(), job.watermark_delay_ms),
             # What a query did to its tables is looked at here: tasks have no use for them.
             tables={} if done is not None else tables,
         ),
@@ -136,7 +133,7 @@ def validate(
 
 
 def _cut(records: Records, answers: Answers) -> plan.Cut:
-    if not isinstance(records, QueueRecords):
+    if not records.in_columns:
         return plan.READ
     in_groups = isinstance(answers, AnswersInGroups)
     return plan.GENERATED_IN_GROUPS if in_groups else plan.GENERATED

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, cast
 
 from streamgauge import registry
-from streamgauge.engines.job import SCRATCH, ProcessJob, start_job
+from streamgauge.engines.job import ProcessJob, start_job
 from streamgauge.engines.spark.query import SparkQuery
 from streamgauge.engines.spark.settings import Size, resolve
+from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import NotReady, unknown_name
+from streamgauge.jobfile import SCRATCH
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Problem, Resources
-from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.workload import Workload
 
-JARS = ("spark-kafka", "postgres-jdbc")
 CONF_DIR = Path(__file__).parent / "conf"
 
 
@@ -30,6 +31,7 @@ class SparkEngine:
 
     name: ClassVar[str] = "spark"
     answers: ClassVar[bool] = True
+    jars: ClassVar[tuple[str, ...]] = ("spark-kafka", "postgres-jdbc")
 
     def check(self) -> list[Problem]:
         """Tell what is missing on this machine; empty when ready."""
@@ -39,10 +41,16 @@ class SparkEngine:
             return [Problem(error.message, error.remedy or "See `streamgauge doctor`.")]
         return []
 
-    def fetch(self, progress: Callable[[str], None]) -> None:
+    def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
         """Fetch the jars that are not there yet."""
-        for component in JARS:
+        for component in dict.fromkeys(name for job in jobs for name in _jars(job)):
             jars.ensure(component, progress)
+
+    def versions(self) -> Mapping[str, str]:
+        """Return those of Java and of the connector to Kafka; PySpark's is the harness's as well."""
+        artifact = "spark-sql-kafka-0-10_2.13"
+        (connector,) = (jar for jar in jars.locked_jars("spark-kafka") if jar.artifact == artifact)
+        return {"java": find_java().version, "spark-sql-kafka": connector.version}
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
@@ -66,7 +74,7 @@ class SparkEngine:
     ) -> ProcessJob:
         """Start the job's process; checkpoints and shuffle files are gone when it ends."""
         private = {
-            "spark.jars": ",".join(str(path) for name in JARS for path in jars.ensure(name)),
+            "spark.jars": ",".join(str(path) for name in _jars(job) for path in jars.ensure(name)),
             "spark.local.dir": str(folder.absolute() / SCRATCH / "local"),
         }
         return start_job(
@@ -84,6 +92,11 @@ def _query(job: JobSpec) -> SparkQuery:
     if job.query not in queries:
         raise unknown_name(f"query of {job.workload} on spark", job.query, queries)
     return queries[job.query]
+
+
+def _jars(job: JobSpec) -> tuple[str, ...]:
+    """Name the jars of what carries the records, and of the query itself."""
+    return (*transport_part(job.transport).JARS, *_query(job).jars)
 
 
 def _streams(job: JobSpec) -> tuple[str, ...]:

@@ -16,18 +16,17 @@ from types import FrameType
 from typing import NoReturn
 
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
-from streamgauge.engines.spark import queues
-from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
-from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.transport import Endpoints
+from streamgauge.engines.spark.transports import transport_part
+from streamgauge.jobfile import JobSpec, ProgressWriter
+from streamgauge.spec.endpoints import Endpoints
 
 POLL_S = 0.5
 
@@ -35,11 +34,11 @@ POLL_S = 0.5
 def main(argv: list[str]) -> int:
     """Run the query of a job file until told to stop; return the exit code."""
     path = Path(argv[1])
-    job, endpoints, progress = jobs.read(path)
-    with _session(job) as spark, jobs.ProgressWriter(progress) as writer:
+    job, endpoints = jobs.read(path)
+    with _session(job) as spark, ProgressWriter(job.progress) as writer:
         reporter = ProgressReporter(endpoints, writer, collection_time(spark))
         reporter.listen(spark)
-        query = start(spark, job, endpoints, checkpoint=path.parent / jobs.SCRATCH / "checkpoint")
+        query = start(spark, job, endpoints, Path(job.scratch) / "checkpoint")
         while query.isActive:
             reporter.report_status(query)
             time.sleep(POLL_S)
@@ -52,52 +51,24 @@ def start(
 ) -> StreamingQuery:
     """Start the job's query between its topics."""
     query: SparkQuery = registry.implementation(job.workload, "spark").QUERIES[job.query]
-    source = _queue if endpoints.flight else _source
+    part = transport_part(endpoints.transport)
+    options = placed(job.settings, "source.")
     streams = {
-        name: source(spark, job, endpoints, place) for name, place in endpoints.inputs.items()
+        name: part.read(spark, endpoints, place, options)
+        for name, place in {**endpoints.read, **endpoints.internal}.items()
     }
-    result = query.build(streams, QueryContext(spark, job, endpoints.postgres))
-    sink = _batch_sink(result) if isinstance(result, BatchWriter) else _sink(result, job, endpoints)
+    result = query.build(streams, QueryContext(spark, job, endpoints))
+    if isinstance(result, BatchWriter):
+        sink = result.rows.writeStream.foreachBatch(result.write)
+    else:
+        assert endpoints.output is not None, "a query that writes to a topic gets one"
+        sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))
     return (
         sink.outputMode("update" if job.mode == "realtime" else query.output_mode)
         .trigger(**_trigger(job, query))
         .option("checkpointLocation", str(checkpoint))
         .start()
     )
-
-
-def _queue(spark: SparkSession, job: JobSpec, endpoints: Endpoints, queue: str) -> DataFrame:
-    return queues.read_stream(spark, endpoints, queue, placed(job.settings, "source."))
-
-
-def _source(spark: SparkSession, job: JobSpec, endpoints: Endpoints, topic: str) -> DataFrame:
-    return (
-        spark.readStream.format("kafka")
-        .options(**_kafka(endpoints), **placed(job.settings, "source."))
-        .option("subscribe", topic)
-        .option("groupIdPrefix", endpoints.group)
-        .load()
-        .select("key", "partition", "offset", "timestamp", "value")
-    )
-
-
-def _sink(result: DataFrame, job: JobSpec, endpoints: Endpoints) -> DataStreamWriter:
-    if endpoints.flight:
-        return queues.write_stream(result, endpoints)
-    assert endpoints.output is not None, "a query that writes to a topic gets one"
-    return (
-        result.writeStream.format("kafka")
-        .options(**_kafka(endpoints), **placed(job.settings, "sink."))
-        .option("topic", endpoints.output)
-    )
-
-
-def _batch_sink(result: BatchWriter) -> DataStreamWriter:
-    return result.rows.writeStream.foreachBatch(result.write)
-
-
-def _kafka(endpoints: Endpoints) -> dict[str, str]:
-    return {f"kafka.{key}": value for key, value in java_settings(endpoints.broker).items()}
 
 
 def _trigger(job: JobSpec, query: SparkQuery) -> dict[str, str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from streamgauge.engines.job import ProgressWriter
-from streamgauge.spec.transport import Endpoints
+from streamgauge.jobfile import ProgressWriter
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoints, Services
 from streamgauge.spec.engine import JobSpec
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ class QueryContext:
 
     spark: SparkSession
     job: JobSpec
-    postgres: PostgresEndpoint | None
+    endpoints: Endpoints
+
+    @property
+    def services(self) -> Services:
+        """Return where the services of the query are."""
+        return self.endpoints.services
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class SparkQuery:
     """Offsets may be written while the next batch runs: stateless queries to Kafka."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of Spark, where the query is tuned."""
+    jars: tuple[str, ...] = ()
+    """Components of jars.lock that it needs beside those of the transport."""
 
     @property
     def modes(self) -> tuple[Mode, ...]:

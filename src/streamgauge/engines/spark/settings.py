@@ -12,6 +12,7 @@ from typing import Literal
 
 from streamgauge import units
 from streamgauge.engines.spark.query import Mode, SparkQuery
+from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.spec.engine import JobSpec
 
@@ -41,7 +42,6 @@ _BASE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "source.startingOffsets": "earliest",
 }
 
 _TUNED = {
@@ -49,12 +49,7 @@ _TUNED = {
     "spark.sql.streaming.checkpointFileManagerClass": _FILE_CHECKPOINTS,
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-    "source.kafka.fetch.max.wait.ms": "10",
-    "sink.kafka.linger.ms": "0",
 }
-
-# Offsets are written while the next batch runs.
-_ASYNC_PROGRESS = {"sink.asyncProgressTrackingEnabled": "true"}
 
 
 @dataclass(frozen=True)
@@ -78,13 +73,17 @@ def resolve(
     mode = query.choose_mode(job.query, job.options.get("mode", job.mode))
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
-    settings = dict(_BASE)
+    carried = transport_part(job.transport)
+    settings = {**_BASE, **carried.BASE}
     if profile == "tuned":
-        settings |= {**_TUNED, "spark.sql.shuffle.partitions": str(size.cpus), **query.settings}
+        settings |= {
+            **_TUNED,
+            **carried.TUNED,
+            "spark.sql.shuffle.partitions": str(size.cpus),
+            **query.settings,
+        }
     if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
-        settings |= _ASYNC_PROGRESS
-    if job.transport == "flight":
-        settings = {key: value for key, value in settings.items() if key.startswith("spark.")}
+        settings |= carried.ASYNCHRONOUS
     settings |= _conf(job.options)
     shuffle = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     settings.setdefault("spark.master", f"local[{slots(mode, query, size, shuffle)}]")

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from psycopg import sql
 
 from streamgauge.errors import NotReady, TrialInvalid, UsageError
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench import ddl
 from streamgauge.workloads.espbench.schema import TABLES, Table
 from streamgauge.workloads.espbench.times import LEAVE

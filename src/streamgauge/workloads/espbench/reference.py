@@ -8,7 +8,8 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.spec.endpoints import Services
 from streamgauge.workloads.espbench import database, ddl
 
 _TABLE = "production_order_line"
@@ -28,9 +29,11 @@ _SPOIL = {
 _ROW = sql.SQL("(pol_o_id, pol_ol_number, pol_number) = (%s, %s, %s)")
 
 
-def tables(query: str, postgres: PostgresEndpoint) -> Mapping[str, pa.Table]:
+def tables(query: str, services: Services) -> Mapping[str, pa.Table]:
     """Read the table of workplaces, for q4."""
-    return {"workplace": database.read(postgres, "workplace")} if query == "q4" else {}
+    if query != "q4":
+        return {}
+    return {"workplace": database.read(PostgresEndpoint.of(services["postgres"]), "workplace")}
 
 
 def printed(query: str, exact: bytes) -> bytes | None:
@@ -41,9 +44,9 @@ def printed(query: str, exact: bytes) -> bytes | None:
     return b"%b,%.2f" % (line, float(probability)) if float(probability) >= 0.5 else None
 
 
-def writer(query: str, postgres: PostgresEndpoint) -> TimesWriter:  # noqa: ARG001 - only q5
+def writer(query: str, services: Services) -> TimesWriter:  # noqa: ARG001 - only q5
     """Return what writes the processing times of q5."""
-    return TimesWriter(postgres)
+    return TimesWriter(PostgresEndpoint.of(services["postgres"]))
 
 
 class TimesWriter:

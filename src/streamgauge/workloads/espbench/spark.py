@@ -21,7 +21,7 @@ from streamgauge.engines.spark.query import (
     SparkQuery,
     Streams,
 )
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench.spark_sos import outlier_probabilities
 from streamgauge.workloads.espbench.spark_times import TimesWriter
 
@@ -159,8 +159,7 @@ def processing_times(streams: Streams, context: QueryContext) -> BatchWriter:
 
 
 def _postgres(context: QueryContext) -> PostgresEndpoint:
-    assert context.postgres is not None, "the trial starts a database for queries with tables"
-    return context.postgres
+    return PostgresEndpoint.of(context.services["postgres"])
 
 
 def identity(streams: Streams, context: QueryContext) -> DataFrame:  # noqa: ARG001 - the contract
@@ -199,6 +198,7 @@ QUERIES: Mapping[str, SparkQuery] = {
         # A downtime is written 10 s before it begins: interval and gap must stay below.
         checkpoint_s=8.0,
         asynchronous=True,
+        jars=("postgres-jdbc",),
     ),
     "q5": SparkQuery(processing_times, default="microbatch", refused=_MICROBATCH_WRITER),
     "identity": SparkQuery(identity, default="realtime", asynchronous=True),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
 
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.spec.endpoints import Services
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.spec.workload import Act, Payloads, Query
@@ -98,6 +99,7 @@ QUERIES = (
         answers=answers.MachinePower(),
         functions=("projection/filter", "combination with business data", "two streams"),
         answers_markers=True,
+        services=("postgres",),
         tables=("workplace",),
         sample=_since_intended,
     ),
@@ -109,6 +111,7 @@ QUERIES = (
         answers=answers.ProcessingTimes(),
         functions=("transformation", "writing business data"),
         answers_markers=True,
+        services=("postgres",),
         tables=("production_order_line",),
     ),
     Query(
@@ -174,29 +177,29 @@ class Espbench:
     def load_tables(
         self,
         spec: TrialSpec,
-        postgres: PostgresEndpoint,
+        services: Services,
         cache: Path,
         spark: Callable[[], SparkSession],
     ) -> None:
         """Load the tables if another state of them is there, else reset those of the query."""
-        folder = _folder(spec, cache, spark)
+        folder, postgres = _folder(spec, cache, spark), _postgres(services)
         if not tables.is_loaded(postgres, folder):
             tables.load(postgres, folder)
             tables.verify(postgres, folder)
         tables.reset(postgres, folder, self.queries[spec.query].tables)
 
     def record_tables(
-        self, spec: TrialSpec, postgres: PostgresEndpoint, cache: Path
+        self, spec: TrialSpec, services: Services, cache: Path
     ) -> Mapping[str, pa.Table]:
         """Read the query's tables, and what they were before where the answer needs it."""
         names = self.queries[spec.query].tables
-        recorded = {name: tables.read(postgres, name) for name in names}
+        recorded = {name: tables.read(_postgres(services), name) for name in names}
         if self.queries[spec.query].output == "table":
             folder = tables.folder(cache, _warehouses(spec), spec.seed)
             recorded |= {f"{name}.pristine": tables.pristine(folder, name) for name in names}
         return recorded
 
-    def acts(self, spec: TrialSpec, postgres: PostgresEndpoint, measured: Span) -> Sequence[Act]:
+    def acts(self, spec: TrialSpec, services: Services, measured: Span) -> Sequence[Act]:
         """Write a downtime over the middle half of the measured time, shortly before it begins."""
         if spec.query != "q4":
             return []
@@ -207,14 +210,19 @@ class Espbench:
             return Act(
                 at_s=spec.warmup_s + spec.duration_s / 4 - DOWNTIME_LEAD_S,
                 what=f"workplace {workplace} gets a downtime",
-                do=lambda: tables.set_downtime(postgres, workplace, start_ms, end_ms),
+                do=lambda: tables.set_downtime(_postgres(services), workplace, start_ms, end_ms),
             )
 
         return [act(workplace) for workplace in _planned_downtimes(spec)]
 
-    def table_answered(self, postgres: PostgresEndpoint, markers: Sequence[bytes]) -> bool:
+    def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
         """Tell whether the order lines of these markers have their times."""
-        return tables.times_set(postgres, [marker.split(b";", 2)[2] for marker in markers])
+        payloads = [marker.split(b";", 2)[2] for marker in markers]
+        return tables.times_set(_postgres(services), payloads)
+
+
+def _postgres(services: Services) -> PostgresEndpoint:
+    return PostgresEndpoint.of(services["postgres"])
 
 
 def _planned_downtimes(spec: TrialSpec) -> list[int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.engines.consuming import RECORDS
+from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import Integers
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.engine import JobSpec

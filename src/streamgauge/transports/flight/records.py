@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.load.queue import Integers, Queue, queue_of
-from streamgauge.load.queue_log import FILE, QueueLog
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.transports.flight.log import FILE, QueueLog
+from streamgauge.transports.flight.queue import Integers, Queue, queue_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class QueueRecords:
     spec: TrialSpec
     stream: str
     folder: Path
+    in_columns: ClassVar[bool] = True
 
     def extent(self) -> list[tuple[int, int]]:
         """Return the first and the next offset of each partition."""
@@ -75,3 +77,8 @@ def read_log(folder: Path) -> QueueLog:
         return _read_log(folder, (folder / FILE).stat().st_mtime_ns)
     except (OSError, ValueError) as error:
         raise TrialInvalid(f"what the queues of {folder} held cannot be read: {error}") from error
+
+
+def close_queues(folder: Path, outputs: int) -> None:
+    """Note how many outputs count: what came after the drain does not."""
+    read_log(folder).model_copy(update={"outputs": outputs}).write(folder)

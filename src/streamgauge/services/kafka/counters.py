@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +16,23 @@ from py4j.protocol import Py4JError
 
 from streamgauge.errors import NotReady
 from streamgauge.services.java import ENVIRONMENT, find_java
-from streamgauge.spec.endpoints import JmxEndpoint
+from streamgauge.services.kafka.endpoint import JmxEndpoint
 
 _COUNTERS = {"broker.messages": "MessagesInPerSec", "broker.bytes": "BytesInPerSec"}
 _ANSWER_S = 5.0
 _OPENED = "--add-opens=java.management.rmi/javax.management.remote.rmi=ALL-UNNAMED"
+
+
+@contextmanager
+def broker_counters(endpoint: JmxEndpoint) -> Iterator[Callable[[float], Mapping[str, float]]]:
+    """Return what asks a broker; the Java that it takes starts now, not while it is measured.
+
+    Raises:
+        NotReady: The broker does not tell.
+    """
+    with BrokerCounters(endpoint) as counters:
+        counters.sample(0.0)
+        yield counters.sample
 
 
 class BrokerCounters:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -15,15 +14,12 @@ from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, Java, find_java
+from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
 from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Embedded, Options
-from streamgauge.spec.endpoints import JmxEndpoint, KafkaEndpoint
 
 HEAP = "512m"
 FORMAT_WITHIN_S = 60.0
-_log = logging.getLogger(__name__)
-_log.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
-_IMPATIENT = {"reconnect_backoff_ms": 20, "reconnect_backoff_max_ms": 100}
 _JVM = [
     "-XX:+UseG1GC",
     "-XX:MaxGCPauseMillis=20",
@@ -64,10 +60,15 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings: Broker settings on top of ours.
         client: librdkafka settings that clients then need.
         class_path: Jars or folders with further classes for the broker.
-        jmx: Whether it tells what it counts, on loopback, to who knows a generated password.
+        replication: Of the topics that clients create.
+        topic_settings: Of those topics, on top of ours.
+
+    Where the options want it, it tells what it counts by JMX: on loopback, to who knows a
+    generated password.
     """
 
     name = "kafka"
+    role = "broker"
     needs_bytes = 512 << 20
 
     def __init__(
@@ -77,13 +78,15 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings: Mapping[str, str] | None = None,
         client: Mapping[str, str] | None = None,
         class_path: Sequence[Path] = (),
-        jmx: bool = False,
+        replication: int = 1,
+        topic_settings: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(options)
         self._settings = dict(settings or {})
         self._client = dict(client or {})
         self._extra = tuple(class_path)
-        self._jmx = jmx
+        self._replication = replication
+        self._topic_settings = dict(topic_settings or {})
         self._java: Java | None = None
         self._class_path = ""
         self._cluster = ""
@@ -108,27 +111,23 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
             if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
                 raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
 
-    def launch(self, instance: Instance, log: Path) -> tuple[Process, KafkaEndpoint]:
+    def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], KafkaEndpoint]:
         """Start the broker."""
         port, controller_port = self.options.choose_port(), self.options.choose_port()
         self._write_config(instance, port, controller_port)
-        jmx = _open_jmx(instance, self.options.choose_port()) if self._jmx else None
+        jmx = _open_jmx(instance, self.options.choose_port()) if self.options.counts else None
         jvm = _jmx_arguments(instance, jmx) if jmx else []
         broker = self._start(instance, log, "kafka.Kafka", [str(_config(instance))], jvm)
-        return broker, KafkaEndpoint(f"127.0.0.1:{port}", self._client, jmx)
+        endpoint = KafkaEndpoint(
+            f"127.0.0.1:{port}", self._client, jmx, self._replication, self._topic_settings
+        )
+        return [broker], endpoint
 
     def is_ready(self, endpoint: KafkaEndpoint) -> bool:
         """Ask for the brokers and the controller; a stranger may answer on a port it took."""
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
+        from streamgauge.services.kafka.admin import is_up
 
-        try:
-            admin = AdminClient(endpoint.client_settings(**_IMPATIENT), logger=_log)
-            cluster = admin.list_topics(timeout=1)
-        except KafkaException:
-            return False
-        ours = cluster.cluster_id == self._cluster
-        return ours and bool(cluster.brokers) and cluster.controller_id >= 0
+        return is_up(endpoint, self._cluster)
 
     def address(self, endpoint: KafkaEndpoint) -> str:
         """Return host and port."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +27,9 @@ from pyspark.sql.streaming import DataStreamWriter
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
-from streamgauge.spec.addresses import parse_flight
-from streamgauge.spec.transport import Endpoints
-from streamgauge.transports.flight import QueueClient
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.transports.flight.client import QueueClient
+from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 FORMAT = "streamgauge"
 MAX_ROWS = "maxRows"
@@ -46,7 +47,7 @@ def read_stream(
     return (
         spark.readStream.format(FORMAT)
         .options(**options)
-        .options(address=endpoints.queues.address, queue=queue, partitions=endpoints.partitions)
+        .options(address=endpoints.via.address, queue=queue, partitions=endpoints.partitions)
         .load()
     )
 
@@ -54,7 +55,7 @@ def read_stream(
 def write_stream(result: DataFrame, endpoints: Endpoints) -> DataStreamWriter:
     """Let the values of a stream go back to the driver."""
     result.sparkSession.dataSource.register(Queues)
-    return result.writeStream.format(FORMAT).options(address=endpoints.queues.address)
+    return result.writeStream.format(FORMAT).options(address=endpoints.via.address)
 
 
 class Queues(DataSource):
@@ -69,7 +70,7 @@ class Queues(DataSource):
         """Ask the queue for its columns."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        with QueueClient(parse_flight(self.options["address"])) as client:
+        with QueueClient(_endpoint(self.options["address"])) as client:
             columns = client.schema(self.options["queue"])
         return from_arrow_schema(columns.append(pa.field("ingested", pa.int64())))
 
@@ -161,4 +162,10 @@ def _client(address: str) -> QueueClient:
 
 @lru_cache(maxsize=1)
 def _open(address: str, pid: int) -> QueueClient:  # noqa: ARG001 - tells processes apart
-    return QueueClient(parse_flight(address))
+    return QueueClient(_endpoint(address))
+
+
+def _endpoint(address: str) -> FlightEndpoint:
+    """Read the address of the queues; the token comes by the environment."""
+    url = urlsplit(address)
+    return FlightEndpoint.restored({"host": url.hostname, "port": url.port})

@@ -11,8 +11,9 @@ import pyarrow as pa
 from pyarrow import flight
 
 from streamgauge.errors import TrialInvalid
-from streamgauge.spec.endpoints import FlightEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Tail
+from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 STATE = "state"
 COMMIT = "commit"
@@ -84,16 +85,16 @@ class QueueClient:
         return found
 
 
-class FlightTransport:
+class FlightChannel:
     """Looks at a trial's queues; they come and go with the process that offers the load."""
 
-    def __init__(self, endpoint: FlightEndpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
 
-    def create(self, endpoints: Endpoints) -> None:
+    def create(self, *, forgets: bool = False) -> None:
         """Do nothing: there is nothing to create."""
 
-    def delete(self, endpoints: Endpoints) -> None:
+    def delete(self) -> None:
         """Do nothing: there is nothing to delete."""
 
     def log_end(self, name: str) -> list[int]:
@@ -102,7 +103,7 @@ class FlightTransport:
         ends: dict[str, list[int]] = state["ends"]
         return ends[name] if name in ends else [int(state["outputs"])]
 
-    def handed(self) -> int:
+    def handed(self) -> int | None:
         """Count the records that were handed out, over all partitions of all queues."""
         return sum(map(sum, self._state()["handed"].values()))
 
@@ -111,13 +112,17 @@ class FlightTransport:
         newest = self._state()["newest"]
         return None if newest is None else (int(newest[0]), str(newest[1]).encode())
 
-    def committed(self, group: str, names: Iterable[str]) -> Mapping[tuple[str, int], int]:  # noqa: ARG002 - there is one reader
-        """Return the offsets that the engine has committed, by queue and partition."""
+    def follow(self, name: str, starts: Sequence[int]) -> Tail:
+        """Refuse: the transport carries no query whose outputs have to be followed."""
+        raise TypeError(f"{name} cannot be followed from {starts}: outputs are only counted")
+
+    def committed(self) -> Mapping[tuple[str, int], int]:
+        """Return the offsets that the engine has committed, by stream and partition."""
         committed: dict[str, list[int]] = self._state()["committed"]
         return {
-            (name, partition): offset
-            for name in names
-            for partition, offset in enumerate(committed[name])
+            (stream, partition): offset
+            for stream, queue in self._endpoints.inputs.items()
+            for partition, offset in enumerate(committed[queue])
         }
 
     def close(self) -> None:
@@ -134,7 +139,7 @@ class FlightTransport:
 
     @cached_property
     def _client(self) -> QueueClient:
-        return QueueClient(self._endpoint)
+        return QueueClient(FlightEndpoint.of(self._endpoints.via))
 
     def _state(self) -> dict[str, Any]:
         try:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from streamgauge.load.queue import Filling, Ticks
 from streamgauge.spec.trial import Model
+from streamgauge.transports.flight.queue import Filling, Ticks
 
 FILE = "queues.json"
 

@@ -9,6 +9,7 @@ import pwd
 import secrets
 import shutil
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Embedded, Options
-from streamgauge.spec.endpoints import PostgresEndpoint
 
 INSTALL = "pginstall18"
 UNPRIVILEGED = "nobody"
@@ -48,6 +49,7 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
     """A database server of our own; as root it runs as an unprivileged user."""
 
     name = "postgres"
+    role = "database"
     needs_bytes = 512 << 20
 
     def __init__(self, options: Options | None = None) -> None:
@@ -82,7 +84,7 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
         finally:
             copy.unlink(missing_ok=True)
 
-    def launch(self, instance: Instance, log: Path) -> tuple[Process, PostgresEndpoint]:
+    def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], PostgresEndpoint]:
         """Start the server."""
         port = self.options.choose_port()
         settings = [f"--{key}={value}" for key, value in {**_SETTINGS, "port": str(port)}.items()]
@@ -98,7 +100,7 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
             detached=instance.folder if self.options.detached else None,
         )
         password = instance.secret_file.read_text(encoding="utf-8")
-        return server, PostgresEndpoint("127.0.0.1", port, NAME, NAME, password)
+        return [server], PostgresEndpoint("127.0.0.1", port, NAME, NAME, password)
 
     def is_ready(self, endpoint: PostgresEndpoint) -> bool:
         """Connect, and make our database when it is not there yet."""

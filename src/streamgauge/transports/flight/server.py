@@ -1,4 +1,4 @@
-"""The driver's queues as a process: `python -m streamgauge.load.queue_server SENDER.json`.
+"""The driver's queues as a process: `python -m streamgauge.transports.flight.server SENDER.json`.
 
 The queues are filled by the schedule, tick by tick, whatever the engine does; it pulls over Arrow
 Flight, commits what it has done, and sends its outputs back. Records are generated when they are
@@ -16,25 +16,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import flight
 
-from streamgauge import registry
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.messages import Line, Marker, Markers, Overrun, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import Tick
-from streamgauge.load.outputs import Outputs
-from streamgauge.load.queue import Filling, Queue, queue_of
-from streamgauge.load.queue_log import QueueLog
 from streamgauge.load.serving import say, serve
-from streamgauge.spec.addresses import FLIGHT_TOKEN
+from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import Workload
-from streamgauge.transports.flight import COMMIT, STATE
+from streamgauge.transports.flight.client import COMMIT, STATE
+from streamgauge.transports.flight.endpoint import FlightEndpoint
+from streamgauge.transports.flight.log import QueueLog
+from streamgauge.transports.flight.outputs import Outputs
+from streamgauge.transports.flight.queue import Filling, Queue, queue_of
 from streamgauge.units import format_size
 
 TICK_S = 0.005
@@ -200,6 +198,10 @@ class QueueLoad:
         self._lateness = Lateness()
         self._full = False
 
+    def configuration(self) -> Markers:
+        """Put nothing: no query over these queues has a stream that goes before the load."""
+        return Markers(markers=[])
+
     def markers(self) -> Markers:
         """Put one marker into every partition of every queue."""
         return self._put("first_ms" if self._server.filling.first_ms is None else "last_ms")
@@ -311,20 +313,19 @@ def main(argv: list[str]) -> None:
     """Draw the records, then serve engine and harness until it says `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     folder = job.ticks.parent
-    workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))
-    streams = workload.queries[job.spec.query].streams
-    queues = {job.inputs[stream]: queue_of(job.spec, stream) for stream in streams}
+    endpoints = read_endpoints(job.endpoints)
+    via, names = FlightEndpoint.of(endpoints.via), dict(endpoints.inputs)
+    queues = {name: queue_of(job.spec, stream) for stream, name in names.items()}
     sys.setswitchinterval(_SWITCH_S)
-    address = f"grpc://{urlsplit(job.bootstrap).netloc}"
     with Outputs(folder) as outputs:
         server = Queues(
-            address,
-            os.environ[FLIGHT_TOKEN],
+            via.address,
+            via.token,
             queues,
             outputs,
             lambda reason: say(Overrun(reason=reason)),
         )
-        load = QueueLoad(job.spec, job.inputs, queues, server, job.ticks)
+        load = QueueLoad(job.spec, names, queues, server, job.ticks)
         serve(load, sys.stdin)
         load.log().write(folder)
         server.shutdown()

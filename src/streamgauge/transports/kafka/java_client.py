@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.errors import UsageError
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",

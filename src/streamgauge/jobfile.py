@@ -1,0 +1,158 @@
+"""The job file: all that an engine's process is told. Needs the standard library alone.
+
+The harness writes it and starts the process with its path as last argument. An engine that lives in
+another environment imports this module and nothing else of ours, or reads the JSON itself.
+
+Secrets are not in it: they come by environment variables, named by a rule. The password of the
+service `postgres` is in `STREAMGAUGE_POSTGRES_PASSWORD`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+VERSION = 2
+"""Raised with every change of the fields."""
+JOB = "job.json"
+PROGRESS = "progress.jsonl"
+SCRATCH = "scratch"
+"""Names beside each other in the folder of a trial."""
+
+Fields = Mapping[str, Any]
+"""An endpoint in the file: its fields without secrets."""
+
+
+class JobFileError(ValueError):
+    """The file is missing, or is no job file of this version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """One query for one engine to run; `Engine.resolve` fills in what was left open."""
+
+    workload: str
+    query: str
+    parameters: Mapping[str, Any]
+    partitions: int
+    """Of each input stream, and of the output."""
+    seed: int
+    options: Mapping[str, str]
+    """The user's `-E key=value`, checked by `resolve`."""
+    transport: str = "kafka"
+    """How records reach the engine and come back."""
+    cores: int | None = None
+    """How many the engine may use; None for all."""
+    mode: str | None = None
+    trigger_s: float | None = None
+    """The trigger interval that was asked for; None for as fast as possible."""
+    watermark_delay_ms: int = 0
+    """How long the engine keeps a window open beyond its end."""
+    checkpoint_s: float | None = None
+    """Interval of checkpoints that each are a gap in the output; None where they are none."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The engine's settings in force, as they are reported with the result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFile(JobSpec):
+    """The content of the file: the job, where its records and services are, where to report."""
+
+    version: int = VERSION
+    via: Fields
+    """By what the records travel: the broker, for the transport `kafka`."""
+    inputs: Mapping[str, str]
+    """Topic of each input stream; other transports have names of their own kind."""
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    """The same of streams that were sent as a whole before the load."""
+    internal: Mapping[str, str] = field(default_factory=dict)
+    """The same of streams that the query writes and reads itself."""
+    output: str | None
+    """The same of the output; None for a query that writes to a service."""
+    group: str
+    """Consumer group to which the engine may commit its offsets."""
+    services: Mapping[str, Fields] = field(default_factory=dict)
+    """Where the services that the query uses are, by name."""
+    cpus: Sequence[int] = ()
+    """Numbers of the CPUs that the process is pinned to."""
+    progress: str
+    """File to which the engine reports, a line of JSON each; see `ProgressWriter`."""
+    scratch: str
+    """Folder for what the engine needs only while it runs; it may not be there yet."""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the file back.
+
+        Raises:
+            JobFileError: It is missing, or says something else than expected.
+        """
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise JobFileError(f"cannot read the job file {path}: {error}") from error
+        if not isinstance(content, dict) or content.get("version") != VERSION:
+            found = content.get("version") if isinstance(content, dict) else None
+            raise JobFileError(
+                f"cannot read the job file {path}: its version is {found}, not {VERSION}"
+            )
+        try:
+            return cls(**content)
+        except TypeError as error:  # a field that is missing, or unknown
+            raise JobFileError(f"cannot read the job file {path}: {error}") from error
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        path.write_text(json.dumps(dataclasses.asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @property
+    def job(self) -> JobSpec:
+        """Return what is to be run, without where."""
+        names = [each.name for each in dataclasses.fields(JobSpec)]
+        return JobSpec(**{name: getattr(self, name) for name in names})
+
+
+def variable(service: str, what: str = "") -> str:
+    """Name the environment variable of a service: its address, or what else belongs to it."""
+    words = ("STREAMGAUGE", *service.replace("-", "_").split("_"), *([what] if what else ()))
+    return "_".join(words).upper()
+
+
+def secret(service: str, what: str = "password", environ: Mapping[str, str] = os.environ) -> str:
+    """Return a secret of a service, empty where it has none."""
+    return environ.get(variable(service, what), "")
+
+
+class ProgressWriter:
+    """Appends reports to the progress file, from inside the engine's process."""
+
+    def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
+        self._file = Path(path).open("a", buffering=1, encoding="utf-8")  # noqa: SIM115 - see close
+        self._clock = clock
+
+    def report(self, finished: Mapping[str, Sequence[int]], idle: bool, **more: Any) -> None:
+        """Append one report.
+
+        Args:
+            finished: Next offset to be read of every partition of each stream.
+            idle: Nothing was left to do just now.
+            more: What else is worth keeping; a batch that has just finished is its `event`.
+        """
+        line = {"at": self._clock(), "finished": finished, "idle": idle, **more}
+        self._file.write(json.dumps(line) + "\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

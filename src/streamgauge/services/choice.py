@@ -1,0 +1,104 @@
+"""Which services a run uses: by name, by what was given, in the order of their needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from streamgauge import registry
+from streamgauge.errors import UsageError, unknown_name
+from streamgauge.jobfile import variable
+from streamgauge.services.service import Options, Service, Startable
+from streamgauge.spec.addresses import Given
+
+
+def names() -> list[str]:
+    """Return the names of all services, those that do not load among them."""
+    return registry.names("services")
+
+
+def service(name: str) -> Service:
+    """Return the service of that name."""
+    found: Any = registry.load("services", name)
+    made: Service = found()
+    return made
+
+
+def in_order(wanted: Iterable[str]) -> list[str]:
+    """Return services and all that they need, each after what it needs.
+
+    Raises:
+        UsageError: Two of them need each other.
+    """
+    ordered: list[str] = []
+
+    def add(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            raise UsageError(
+                f"the services {' and '.join((*above[above.index(name) :],))} need each other",
+                "Correct `needs` of one of them.",
+            )
+        if name not in ordered:
+            for needed in service(name).needs:
+                add(needed, (*above, name))
+            ordered.append(name)
+
+    for name in wanted:
+        add(name, ())
+    return ordered
+
+
+def check_names(wanted: Iterable[str]) -> list[str]:
+    """Return the names, all of them when none is given; refuse unknown ones."""
+    known = names()
+    chosen = list(dict.fromkeys(wanted)) or known
+    for name in chosen:
+        if name not in known:
+            raise unknown_name("service", name, known)
+    return chosen
+
+
+def embedded(
+    name: str, options: Options | None = None, settings: Mapping[str, Any] | None = None
+) -> Startable:
+    """Return the embedded service of that name, not started yet."""
+    kind = service(name)
+    return kind.embedded(read_settings(kind, settings or {}), options or Options())
+
+
+def given(name: str, address: Given, options: Options, settings: Mapping[str, Any]) -> Startable:
+    """Return a service that somebody else runs, not looked at yet."""
+    kind = service(name)
+    return kind.given(kind.parse(address), read_settings(kind, settings), options)
+
+
+def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:
+    """Read the settings of a service; a dot leads into a field with names of its own.
+
+    Raises:
+        UsageError: There is no such setting, or it has no such value.
+    """
+    fields: dict[str, Any] = {}
+    for key, value in values.items():
+        field, dot, inner = key.partition(".")
+        if field not in kind.settings.model_fields:
+            raise unknown_name(f"setting of {kind.name}", key, kind.settings.model_fields)
+        if dot:
+            fields.setdefault(field, {})[inner] = value
+        else:
+            fields[field] = value
+    try:
+        return kind.settings(**fields)
+    except ValidationError as error:
+        found = error.errors()[0]
+        where = ".".join(map(str, (kind.name, *found["loc"])))
+        raise UsageError(f"-S {where}: {found['msg']} (given: {found['input']!r})") from None
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the addresses that the environment gives, by service."""
+    found = {name: environ.get(variable(name), "") for name in names()}
+    return {name: address for name, address in found.items() if address}

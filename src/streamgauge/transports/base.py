@@ -1,0 +1,97 @@
+"""What most transports have in common; one of them overrides what it does otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import ClassVar
+
+from streamgauge.errors import NotReady, UsageError
+from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.records import Recorded
+from streamgauge.spec.transport import Backlog, Counters, Sending
+from streamgauge.spec.trial import NO_ENGINE, TrialSpec
+from streamgauge.spec.workload import Query, Workload
+from streamgauge.transports.files import FileRecords, keep
+
+OUTPUT = "out"
+
+
+class BaseTransport:
+    """Names, keeps and forgets as most do; `open`, `reader`, `outlet`, `read_back` are missing."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    services: ClassVar[tuple[str, ...]] = ()
+    via: ClassVar[type[Endpoint]]
+    backlog: ClassVar[Backlog] = Backlog()
+    sender_first: ClassVar[bool] = False
+    remembers: ClassVar[int] = 0
+
+    def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:  # noqa: ARG002
+        """Refuse trials without an engine, unless something can be seen of them."""
+        if trial.engine == NO_ENGINE and not self.remembers:
+            raise UsageError(
+                f"--transport {self.name} cannot be looked at without an engine",
+                "Use --transport kafka.",
+            )
+
+    def disk_bytes(self, trial: TrialSpec, streams: int, records: int) -> int:  # noqa: ARG002
+        """Take no room to speak of."""
+        return 0
+
+    def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
+        """Put the stream's name behind that of the trial."""
+
+        def places(streams: Sequence[str]) -> dict[str, str]:
+            return {stream: f"{name}-{stream}" for stream in streams}
+
+        return Endpoints(
+            transport=self.name,
+            via=self.endpoint(services),
+            inputs=places(query.streams),
+            configuration=places(query.configuration),
+            internal=places(query.internal),
+            output=f"{name}-{OUTPUT}" if query.output == "topic" else None,
+            partitions=partitions,
+            group=name,
+            services={each: services[each] for each in query.services},
+        )
+
+    def endpoint(self, services: Services) -> Endpoint:
+        """Return by what the records travel: the service, for a transport that needs one."""
+        (name,) = self.services
+        return services[name]
+
+    def sending(self, endpoints: Endpoints) -> Sending:  # noqa: ARG002
+        """Let the sender of ours send."""
+        return Sending()
+
+    def counters(self, endpoints: Endpoints) -> AbstractContextManager[Counters]:  # noqa: ARG002
+        """Count nothing."""
+        raise NotReady(f"transport {self.name} counts nothing itself")
+
+    def keep(self, recorded: Recorded, folder: Path) -> None:
+        """Write all records to files."""
+        output = {OUTPUT: recorded.output} if recorded.output else {}
+        for name, records in {**recorded.inputs, **output}.items():
+            keep(records, _file(folder, name))
+
+    def kept(self, trial: TrialSpec, query: Query, folder: Path) -> Recorded:  # noqa: ARG002
+        """Open the files that `keep` wrote."""
+        read = (*query.streams, *query.configuration)
+        if not all(_file(folder, name).exists() for name in read):
+            raise UsageError(f"the records of {folder} were not kept", "run it again with --keep")
+        output = FileRecords(_file(folder, OUTPUT), gaps=True) if query.output == "topic" else None
+        return Recorded({name: FileRecords(_file(folder, name)) for name in read}, output)
+
+    def forget(self, folder: Path) -> None:
+        """Have nothing in the folder but what `keep` wrote."""
+
+    def clear(self, services: Services, prefix: str) -> None:
+        """Leave nothing behind in services."""
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / "records" / f"{name}.parquet"

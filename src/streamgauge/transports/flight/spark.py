@@ -1,0 +1,38 @@
+"""The driver's own queues as Spark reads and writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from streamgauge.spec.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
+
+JARS: tuple[str, ...] = ()
+BASE: Mapping[str, str] = {}
+TUNED: Mapping[str, str] = {}
+ASYNCHRONOUS: Mapping[str, str] = {}
+
+
+def read(
+    spark: SparkSession, endpoints: Endpoints, name: str, options: Mapping[str, str]
+) -> DataFrame:
+    """Return a queue as a stream: its columns, and when the source handed each record over."""
+    from streamgauge.transports.flight import spark_source
+
+    return spark_source.read_stream(spark, endpoints, name, options)
+
+
+def write(
+    result: DataFrame,
+    endpoints: Endpoints,
+    name: str,  # noqa: ARG001 - there is one output
+    options: Mapping[str, str],  # noqa: ARG001 - the way back knows none
+) -> DataStreamWriter:
+    """Send the column `value` of a stream back to the driver."""
+    from streamgauge.transports.flight import spark_source
+
+    return spark_source.write_stream(result, endpoints)
