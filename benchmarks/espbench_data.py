@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.services.postgres import EmbeddedPostgres
+from streamgauge.services.postgres.embedded import EmbeddedPostgres
 from streamgauge.workloads.espbench import sensors, tables
 
 ROWS = 1_000_000

@@ -18,10 +18,11 @@ from streamgauge.load.senders import Senders
 from streamgauge.measure.sustained import decide
 from streamgauge.planning import load_workload
 from streamgauge.services import runtime
-from streamgauge.spec.endpoints import FlightEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.transports.flight import QueueClient
+from streamgauge.transports.flight import FlightTransport
+from streamgauge.transports.flight.client import QueueClient
+from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 RUNS = Path(__file__).parents[1] / "runs"
 _PULLED = 20_000_000
@@ -52,10 +53,11 @@ def queues() -> Iterator[Measurement]:
     )
     endpoint = FlightEndpoint("127.0.0.1", runtime.free_port(), "benchmark")
     names = {"purchases": "purchases"}
-    endpoints = Endpoints(None, names, "out", 1, "", flight=endpoint)
+    endpoints = Endpoints("flight", endpoint, names, "out", partitions=1, group="")
+    sending = FlightTransport().sending(endpoints)
     with TemporaryDirectory() as folder:
         (Path(folder) / "logs").mkdir()
-        with Senders.start(spec, endpoints, Path(folder)) as senders:
+        with Senders.start(spec, endpoints, sending, Path(folder)) as senders:
             senders.ready(60)
             senders.begin(time.time_ns() // 1_000_000)
             while not senders.finished:

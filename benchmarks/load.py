@@ -25,11 +25,13 @@ from streamgauge.load.messages import SenderJob, SenderSummary
 from streamgauge.load.senders import Senders
 from streamgauge.planning import load_workload
 from streamgauge.services import jars
+from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.java import ENVIRONMENT, find_java
-from streamgauge.services.kafka import EmbeddedKafka
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import all_up
-from streamgauge.spec.endpoints import KafkaEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import sensors
@@ -113,19 +115,21 @@ def memory() -> Iterator[Measurement]:
 @contextmanager
 def _broker() -> Iterator[KafkaEndpoint]:
     with all_up([EmbeddedKafka()]) as running:
-        yield running["kafka"].endpoint
+        yield KafkaEndpoint.of(running["kafka"].endpoint)
 
 
 @contextmanager
 def _topic(kafka: KafkaEndpoint) -> Iterator[Endpoints]:
     name = f"bench-{time.time_ns()}"
-    endpoints = Endpoints(
-        kafka=kafka, inputs={"sensor1": name}, output=None, partitions=1, group=name
-    )
-    with KafkaTransport(kafka) as transport:
-        transport.create(endpoints, forgets=True)
+    endpoints = _endpoints(kafka, name)
+    with KafkaTransport().open(endpoints) as channel:
+        channel.create(forgets=True)
         yield endpoints
-        transport.delete(endpoints)
+        channel.delete()
+
+
+def _endpoints(kafka: KafkaEndpoint, topic: str) -> Endpoints:
+    return Endpoints("kafka", kafka, {"sensor1": topic}, None, partitions=1, group=topic)
 
 
 def _spec(
@@ -151,7 +155,7 @@ def _send(kafka: KafkaEndpoint, spec: TrialSpec) -> _Sent:
     with (
         TemporaryDirectory() as folder,
         _topic(kafka) as endpoints,
-        Senders.start(spec, endpoints, Path(folder)) as sender,
+        Senders.start(spec, endpoints, Sending(), Path(folder)) as sender,
     ):
         sender.ready(120)
         sender.begin(time.time_ns() // 1_000_000 + 500)
@@ -185,8 +189,7 @@ def _render_mb(spec: TrialSpec) -> float:
     with TemporaryDirectory() as folder:
         job = SenderJob(
             spec=spec,
-            bootstrap="",
-            inputs={"sensor1": ""},
+            endpoints=write_endpoints(_endpoints(KafkaEndpoint(""), "")),
             ticks=Path(folder) / "sender.parquet",
             payloads=Path(folder) / "payloads",
         )

@@ -11,9 +11,9 @@ import psutil
 
 from benchmarks.registry import Measurement, at_most, benchmark
 from streamgauge.services import jars
-from streamgauge.services.kafka import EmbeddedKafka
-from streamgauge.services.postgres import EmbeddedPostgres
-from streamgauge.services.service import Service, all_up
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.postgres.embedded import EmbeddedPostgres
+from streamgauge.services.service import Startable, all_up
 
 _MB = 1e6
 
@@ -28,7 +28,7 @@ class _Measured:
     """The same with shared memory counted once."""
 
 
-def _measure(services: Sequence[Service[Any]]) -> _Measured:
+def _measure(services: Sequence[Startable]) -> _Measured:
     begin = time.perf_counter()
     with all_up(services) as running:
         ready_s = time.perf_counter() - begin

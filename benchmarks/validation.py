@@ -17,12 +17,12 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from benchmarks.registry import Measurement, at_most, benchmark
-from streamgauge.services import embedded
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.services.kafka.admin import KafkaAdmin
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.transport import Endpoints
-from streamgauge.transports.kafka import KafkaTransport
-from streamgauge.validation.records import KafkaRecords
+from streamgauge.spec.records import Recorded
+from streamgauge.transports.kafka.records import KafkaRecords
 from streamgauge.validation.session import Session
 from streamgauge.validation.validator import validate
 from streamgauge.workloads.espbench import sensors
@@ -38,17 +38,24 @@ TOPICS = ("sensor1", "times", "q3", "q4")
 @benchmark("validation", slow=True)
 def validation() -> Iterator[Measurement]:
     """Validate 3,000,000 records of each query; outputs are right, none for q1 and q2."""
-    with embedded("kafka").up() as kafka, tempfile.TemporaryDirectory() as folder:
+    with EmbeddedKafka().up() as kafka, tempfile.TemporaryDirectory() as folder:
         records = _fill(kafka.endpoint)
         records |= {"identity": records["sensor1"]}
         for query in QUERIES:
             tables = _tables(query.name)
             inputs = {query.streams[0]: records["times" if query.name == "q5" else "sensor1"]}
             output = None if query.output == "table" else records.get(query.name, records["none"])
-            job = JobSpec("espbench", query.name, {}, partitions=1, seed=1, options={})
+            job = JobSpec(
+                workload="espbench",
+                query=query.name,
+                parameters={},
+                partitions=1,
+                seed=1,
+                options={},
+            )
             with Session(Path(folder)) as session, _memory() as memory:
                 spark = session.get()
-                found = validate(spark, query, inputs, output, tables, job)
+                found = validate(spark, query, Recorded(inputs, output), tables, job)
             unanswered = query.name in ("q1", "q2")
             assert found.counts.correct == (0 if unanswered else found.counts.expected)
             name = f"validation.{query.name}"
@@ -59,8 +66,7 @@ def validation() -> Iterator[Measurement]:
 def _fill(endpoint: KafkaEndpoint) -> dict[str, KafkaRecords]:
     """Send the inputs and the outputs of queries that are easily answered."""
     topics = {name: f"validation-{name}" for name in (*TOPICS, "none")}
-    with KafkaTransport(endpoint) as transport:
-        transport.create(Endpoints(endpoint, topics, None, partitions=1, group="validation"))
+    KafkaAdmin(endpoint).create([*topics.values()], 1, {})
     lines = sensors.lines(RING, 1, 1)
     cells = np.array([line.split(b"\t", 5)[2:5:2] for line in lines]).astype(np.int64)
     chosen = {

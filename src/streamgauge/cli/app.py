@@ -65,7 +65,7 @@ def root(
 
 @services_app.callback()
 def services_root() -> None:
-    """Start, stop and show services to develop against: a Kafka broker, a PostgreSQL …"""
+    """Start, stop and show services to develop against: a broker, a database."""
 
 
 app.command("run", epilog=run.EXAMPLES)(run.run)

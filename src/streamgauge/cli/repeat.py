@@ -36,9 +36,8 @@ def repeat_command(
         twin = variable(service)
         if spec.origins.get(service) != "environment":
             twins.pop(twin, None)
-        elif (
-            "@" in environ[twin]
-        ):  # an option leaves the variable as it is: that knows who connects
+        elif "@" in environ[twin]:
+            # An option leaves the variable as it is: that knows who connects.
             twins.pop(twin, None)
             typed.append(f"--service={service}={address}")
         else:

@@ -71,16 +71,16 @@ def _target(target: str) -> dict[str, Asked]:
     return fields
 
 
+_PAIRS = {"parameters", "engine_options", "service_settings", "tags"}
+
+
 def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     """Let later layers win; fields of key=value pairs are merged pair by pair."""
     merged: dict[str, Asked] = {}
     for layer in layers:
         for name, asked in layer.items():
             value = asked.value
-            if (
-                name in {"parameters", "engine_options", "service_settings", "tags"}
-                and name in merged
-            ):
+            if name in _PAIRS and name in merged:
                 value = {**merged[name].value, **value}
             if name == "load":
                 before = as_list(merged[name].value) if name in merged else [{}]

@@ -1,4 +1,4 @@
-"""What all services have in common: how a package describes one, and that it is up inside a `with`."""
+"""What all services have in common: how a package describes one, how it is started."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Service(Protocol):
         """Return one of our own, not started yet."""
 
     def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Endpoint:
-        """Read the address of a given one, secrets from the environment; UsageError if it is none."""
+        """Read the address of a given one, and its secrets from the environment."""
 
     def given(self, endpoint: Endpoint, settings: BaseModel, options: Options) -> Startable:
         """Return one that somebody else runs, not looked at yet."""

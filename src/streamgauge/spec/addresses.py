@@ -65,8 +65,8 @@ class UrlForm:
     def _split(self, text: str) -> SplitResult:
         try:
             url = urlsplit(text)
-            right = url.scheme in self.schemes and url.hostname
-            right = right and (url.path.strip("/") or not self.needs_path)
+            whole = bool(url.path.strip("/")) or not self.needs_path
+            right = url.scheme in self.schemes and bool(url.hostname) and whole
             _ = url.port
         except ValueError:
             right = False

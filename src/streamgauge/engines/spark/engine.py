@@ -47,7 +47,7 @@ class SparkEngine:
             jars.ensure(component, progress)
 
     def versions(self) -> Mapping[str, str]:
-        """Return those of Java and of the connector to Kafka; PySpark's is the harness's as well."""
+        """Return those of Java and of the connector to Kafka; PySpark is the harness's, too."""
         artifact = "spark-sql-kafka-0-10_2.13"
         (connector,) = (jar for jar in jars.locked_jars("spark-kafka") if jar.artifact == artifact)
         return {"java": find_java().version, "spark-sql-kafka": connector.version}

@@ -76,17 +76,13 @@ def resolve(
     carried = transport_part(job.transport)
     settings = {**_BASE, **carried.BASE}
     if profile == "tuned":
-        settings |= {
-            **_TUNED,
-            **carried.TUNED,
-            "spark.sql.shuffle.partitions": str(size.cpus),
-            **query.settings,
-        }
+        shuffle = {"spark.sql.shuffle.partitions": str(size.cpus)}
+        settings |= {**_TUNED, **carried.TUNED, **shuffle, **query.settings}
     if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
     settings |= _conf(job.options)
-    shuffle = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
-    settings.setdefault("spark.master", f"local[{slots(mode, query, size, shuffle)}]")
+    partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
+    settings.setdefault("spark.master", f"local[{slots(mode, query, size, partitions)}]")
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, query, trigger_s)}
     return mode, trigger_s, settings
 

@@ -90,7 +90,8 @@ class KafkaAdmin:
         """Make the error of a cluster that cannot be used."""
         return NotReady(
             f"cannot use Kafka at {self.endpoint.bootstrap}: {reason}",
-            f"check the address; for TLS or a password name a file with client settings by {CONFIG}",
+            "check the address; for TLS or a password name a file with client settings by"
+            f" {CONFIG}",
         )
 
     def create(

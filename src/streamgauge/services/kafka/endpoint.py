@@ -38,7 +38,7 @@ class KafkaEndpoint(Endpoint):
 
     bootstrap: str
     settings: Mapping[str, str] = unwritten(default_factory=dict)
-    jmx: JmxEndpoint | None = unwritten(default=None)
+    jmx: JmxEndpoint | None = unwritten(default=None)  # noqa: RUF009 - it makes a field
     """Of one broker; None where nobody asked for it, or nobody said where it is."""
     replication: int = unwritten(default=1)
     """Of the topics that are created."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FlightTransport(BaseTransport):
-    """Queues of the driver that the engine pulls from; records are generated when they are pulled."""
+    """Queues of the driver; their records are generated when the engine pulls them."""
 
     name: ClassVar[str] = "flight"
     title: ClassVar[str] = "queues of the driver, without a broker; for workloads with columns"
@@ -40,12 +40,8 @@ class FlightTransport(BaseTransport):
                 f"{workload.name} cannot be sent without a broker: its records are lines of text",
                 "Use --transport kafka.",
             )
-        if (
-            query.output != "topic"
-            or query.answers_markers
-            or query.internal
-            or query.configuration
-        ):
+        more = query.answers_markers or query.internal or query.configuration
+        if query.output != "topic" or more:
             raise UsageError(
                 f"{query.name} cannot do without a broker: outputs alone come back to the driver",
                 "Use --transport kafka.",

@@ -83,7 +83,11 @@ class KafkaTransport(BaseTransport):
         return TopicOutlet(endpoints)
 
     def read_back(
-        self, trial: TrialSpec, endpoints: Endpoints, folder: Path, ends: Sequence[int]
+        self,
+        trial: TrialSpec,  # noqa: ARG002 - the topics have it all
+        endpoints: Endpoints,
+        folder: Path,  # noqa: ARG002
+        ends: Sequence[int],
     ) -> Recorded:
         """Return the records in the topics."""
         from streamgauge.transports.kafka.records import KafkaRecords
