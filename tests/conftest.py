@@ -10,9 +10,10 @@ import pytest
 from hypothesis import settings
 
 from streamgauge.machine import LOCK_NAME
-from streamgauge.services import NAMES, embedded
+from streamgauge.services.choice import embedded, names
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.service import RunningService, all_up
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 if TYPE_CHECKING:
     from streamgauge.trial.bench import Bench
@@ -32,7 +33,7 @@ os.environ[LOCK_NAME] = f"streamgauge-test-{os.getpid()}"
 
 @pytest.fixture(scope="session")
 def services() -> Iterator[dict[str, RunningService[Any]]]:
-    with all_up([embedded(name) for name in NAMES]) as running:
+    with all_up([embedded(name) for name in names()]) as running:
         yield running
 
 

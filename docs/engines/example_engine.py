@@ -20,7 +20,7 @@ def stop(_number, _frame):
 
 
 signal.signal(signal.SIGTERM, stop)
-broker = {"bootstrap.servers": job["kafka"]["bootstrap"]}
+broker = {"bootstrap.servers": job["via"]["bootstrap"]}
 consumer = Consumer({**broker, "group.id": job["group"], "auto.offset.reset": "earliest"})
 consumer.subscribe(list(job["inputs"].values()))
 producer = Producer({**broker, "linger.ms": 1})

@@ -16,18 +16,19 @@ from confluent_kafka import Producer
 from psycopg import sql
 
 from streamgauge import registry
-from streamgauge.engines.consuming import RECORDS
 from streamgauge.engines.job import ProcessJob
+from streamgauge.measure.columns import RECORDS
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.service import RunningService
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, JobSpec, Progress, Resources
-from streamgauge.spec.transport import Endpoints
-from streamgauge.transports.kafka import KafkaTransport, Record
+from streamgauge.spec.transport import Record
 from streamgauge.workloads.espbench import database, ddl
 from streamgauge.workloads.espbench.schema import TABLES
 from streamgauge.workloads.espbench.workload import Espbench
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, client_settings, make_endpoints
 
 pytestmark = pytest.mark.integration
 
@@ -36,8 +37,8 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 
 @pytest.fixture
-def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
-    with KafkaTransport(kafka.endpoint) as transport:
+def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[Topics]:
+    with Topics(kafka.endpoint) as transport:
         yield transport
 
 
@@ -45,18 +46,27 @@ def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
 class Bench:
     """One engine's job with its topics."""
 
-    transport: KafkaTransport
+    transport: Topics
     folder: Path
     endpoints: Endpoints
 
     def start(self, engine: str, query: str, **options: str) -> ProcessJob:
         self.transport.create(self.endpoints)
         made = cast("type[Engine]", registry.load("engines", engine))()
-        job = made.resolve(JobSpec("espbench", query, {}, self.endpoints.partitions, 1, options))
+        job = made.resolve(
+            JobSpec(
+                workload="espbench",
+                query=query,
+                parameters={},
+                partitions=self.endpoints.partitions,
+                seed=1,
+                options=options,
+            )
+        )
         return cast("ProcessJob", made.start(job, self.endpoints, Resources((0, 1)), self.folder))
 
     def send(self, stream: str, payloads: Sequence[str]) -> None:
-        producer = Producer(self.endpoints.kafka.client_settings())
+        producer = Producer(client_settings(self.endpoints))
         for number, payload in enumerate(payloads):
             value = f"{number};{number + 1};{payload}"
             partition = number % self.endpoints.partitions
@@ -83,7 +93,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(transport: KafkaTransport, tmp_path: Path) -> Bench:
+def bench(transport: Topics, tmp_path: Path) -> Bench:
     return Bench(transport, tmp_path, make_endpoints(transport.endpoint, partitions=2))
 
 
@@ -187,9 +197,8 @@ def test_the_example_of_the_documentation_answers_q3(bench: Bench) -> None:
         assert found == list(range(0, 100, 5)), job.failure()
         job.stop()
         assert "exit code 0" in (job.failure() or "")
-    topic = bench.endpoints.inputs["sensor1"]
-    committed = bench.transport.committed(bench.endpoints.group, [topic])
-    assert committed == {(topic, 0): 50, (topic, 1): 50}
+    committed = bench.transport.committed(bench.endpoints)
+    assert committed == {("sensor1", 0): 50, ("sensor1", 1): 50}
 
 
 @pytest.fixture
@@ -213,7 +222,7 @@ def insert(endpoint: PostgresEndpoint, name: str, rows: Sequence[tuple[object, .
 
 
 def test_reference_sees_a_downtime_that_is_written_while_it_runs(
-    transport: KafkaTransport, schema: PostgresEndpoint, tmp_path: Path
+    transport: Topics, schema: PostgresEndpoint, tmp_path: Path
 ) -> None:
     insert(schema, "workplace", [(1, None, None)])
     endpoints = make_endpoints(transport.endpoint, "sensor1", "sensor2", postgres=schema)
@@ -246,7 +255,7 @@ EVENTS = [f"{o}\t{ol}\t{pol}\t{end}" for o, ol, pol in LINES for end in (0, 1)]
     ],
 )
 def test_reference_writes_processing_times(
-    transport: KafkaTransport,
+    transport: Topics,
     schema: PostgresEndpoint,
     tmp_path: Path,
     fault: str | None,

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.errors import NotReady, TrialInvalid, UsageError
-from streamgauge.services.postgres import EmbeddedPostgres
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.embedded import EmbeddedPostgres
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.validation.session import Session
 from streamgauge.workloads.espbench import tables
 from streamgauge.workloads.espbench.rows import Part

@@ -20,17 +20,18 @@ import pytest
 from pyarrow import flight
 
 from streamgauge.engines.spark import SparkEngine
-from streamgauge.load.outputs import FILE as OUTPUTS
-from streamgauge.load.queue import queue_of
-from streamgauge.load.queue_log import QueueLog
 from streamgauge.load.senders import Senders
 from streamgauge.planning import trial_job
 from streamgauge.services import runtime
-from streamgauge.spec.endpoints import FlightEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Resources
-from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.transports.flight import QueueClient
+from streamgauge.transports.flight import FlightTransport
+from streamgauge.transports.flight.client import QueueClient
+from streamgauge.transports.flight.endpoint import FlightEndpoint
+from streamgauge.transports.flight.log import QueueLog
+from streamgauge.transports.flight.outputs import FILE as OUTPUTS
+from streamgauge.transports.flight.queue import queue_of
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
@@ -94,9 +95,10 @@ def test_a_wrong_answer_is_found(bench: Bench, tmp_path: Path, fault: str, count
 SKIPS_A_PARTITION = """
 import json, pathlib, sys, time
 from streamgauge.engines import job as jobs
-from streamgauge.transports.flight import QueueClient
-_, endpoints, progress = jobs.read(pathlib.Path(sys.argv[1]))
-with jobs.ProgressWriter(progress) as writer, QueueClient(endpoints.queues) as client:
+from streamgauge.jobfile import ProgressWriter
+from streamgauge.transports.flight.client import QueueClient
+job, endpoints = jobs.read(pathlib.Path(sys.argv[1]))
+with ProgressWriter(job.progress) as writer, QueueClient(endpoints.via) as client:
     while True:
         ends = client.state()["ends"]
         writer.report({stream: ends[queue] for stream, queue in endpoints.inputs.items()}, True)
@@ -158,7 +160,7 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path) -> None:
 def test_dead_queues_are_no_verdict_on_the_engine(bench: Bench, tmp_path: Path) -> None:
     def kill(event: Any) -> None:
         if event.get("phase") == "measure":
-            for process in ours("-m streamgauge.load.queue_server"):
+            for process in ours("-m streamgauge.transports.flight.server"):
                 process.send_signal(signal.SIGKILL)
 
     result = run_trial(spec_of(), bench, tmp_path / "001", kill)
@@ -172,14 +174,15 @@ def serve(folder: Path, spec: TrialSpec) -> Iterator[tuple[Senders, Endpoints]]:
     (folder / "logs").mkdir()
     endpoint = FlightEndpoint("127.0.0.1", runtime.free_port(), "right")
     endpoints = Endpoints(
-        kafka=None,
+        transport="flight",
+        via=endpoint,
         inputs={"purchases": "purchases"},
         output="out",
         partitions=2,
         group="",
-        flight=endpoint,
     )
-    with Senders.start(spec, endpoints, folder) as senders:
+    sending = FlightTransport().sending(endpoints)
+    with Senders.start(spec, endpoints, sending, folder) as senders:
         senders.ready(60)
         senders.begin(time.time_ns() // 1_000_000)
         wait_until(lambda: senders.finished)
@@ -198,7 +201,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def queues(tmp_path: Path) -> Iterator[tuple[Senders, FlightEndpoint]]:
     spec = spec_of(rate=1_000_000.0, preload=True, warmup_s=0.0, tail_s=0.0)
     with serve(tmp_path, spec) as (senders, endpoints):
-        yield senders, endpoints.queues
+        yield senders, FlightEndpoint.of(endpoints.via)
 
 
 def test_who_does_not_know_the_token_is_kept_out(
@@ -267,7 +270,10 @@ def test_spark_takes_as_much_as_it_may_and_reads_again_what_it_had_not_committed
     spec = spec_of(engine="spark", engine_options=options, **backlog)
     engine, job = SparkEngine(), trial_job(spec)
     resources = Resources(tuple(sorted(os.sched_getaffinity(0))))
-    with serve(tmp_path, spec) as (_, endpoints), QueueClient(endpoints.queues) as client:
+    with (
+        serve(tmp_path, spec) as (_, endpoints),
+        QueueClient(FlightEndpoint.of(endpoints.via)) as client,
+    ):
 
         def left() -> int:
             state = client.state()

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.load import arrivals
-from streamgauge.services.given import GivenKafka
-from streamgauge.services.kafka import EmbeddedKafka
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.kafka.given import GivenKafka
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.ingestion import run_ingestion
@@ -32,7 +32,7 @@ def no_spark() -> Any:
 
 
 def run(kafka: RunningService[KafkaEndpoint], folder: Path, **changes: Any) -> TrialResult:
-    bench = Bench(kafka=kafka, postgres=None, spark=no_spark, cache=folder, topics="test")
+    bench = Bench(services={"kafka": kafka}, spark=no_spark, cache=folder, prefix="test")
     spec = make_spec("q1", engine=NO_ENGINE, **changes)
     return run_ingestion(spec, bench, folder / "001", lambda _: None)
 

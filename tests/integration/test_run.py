@@ -17,9 +17,9 @@ from streamgauge import machine, runner
 from streamgauge.live.state import PHASES
 from streamgauge.measure.verdicts import exit_code
 from streamgauge.results.folder import RunFolder
-from streamgauge.services import embedded
+from streamgauge.services.choice import embedded
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.values import Json
 from streamgauge.trial.bench import Bench

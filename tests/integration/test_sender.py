@@ -16,20 +16,20 @@ import pytest
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders, share_cpus
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.transport import Record, Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.transports.kafka import KafkaTransport, Record
 from streamgauge.workloads.espbench import sensors
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, make_endpoints
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
-    with KafkaTransport(kafka.endpoint) as transport:
+def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[Topics]:
+    with Topics(kafka.endpoint) as transport:
         yield transport
 
 
@@ -49,7 +49,7 @@ def make_spec(**changes: object) -> TrialSpec:
     return TrialSpec.model_validate(fields | changes)
 
 
-def read_all(transport: KafkaTransport, topic: str) -> list[Record]:
+def read_all(transport: Topics, topic: str) -> list[Record]:
     ends = transport.log_end(topic)
     records: list[Record] = []
     with transport.tail(topic, [0] * len(ends)) as tail:
@@ -70,12 +70,12 @@ def run_load(sender: Senders, start_ms: int) -> None:
 
 
 def test_every_record_is_sent_once_at_its_intended_time_to_its_partition(
-    transport: KafkaTransport, tmp_path: Path
+    transport: Topics, tmp_path: Path
 ) -> None:
     spec = make_spec()
     endpoints = make_endpoints(transport.endpoint, "sensor1", "sensor2", partitions=2)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         first = sender.markers()
         start_ms = now_ms() + 200
@@ -115,12 +115,12 @@ def check_stream(records: list[Record], number: int, start_ms: int, spec: TrialS
 
 
 def test_sentinels_follow_the_last_markers_in_every_partition(
-    transport: KafkaTransport, tmp_path: Path
+    transport: Topics, tmp_path: Path
 ) -> None:
     spec = make_spec(workload="rovio", query="join", parameters={}, rate=500.0)
     endpoints = make_endpoints(transport.endpoint, "purchases", "ads", partitions=2)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         run_load(sender, now_ms())
         markers, sentinels = sender.markers(), sender.sentinels()
@@ -133,14 +133,12 @@ def test_sentinels_follow_the_last_markers_in_every_partition(
         assert int(sent.value.split(b";")[2]) < 0
 
 
-def test_a_load_that_cannot_be_sent_ends_and_says_so(
-    transport: KafkaTransport, tmp_path: Path
-) -> None:
+def test_a_load_that_cannot_be_sent_ends_and_says_so(transport: Topics, tmp_path: Path) -> None:
     load = LoadSpec(buffer=4096, batch=1024, linger_s=0.5)
     spec = make_spec(query="q3", rate=200_000.0, partitions=1, warmup_s=0.0, load=load)
     endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         run_load(sender, now_ms())
         summary = sender.finish()
@@ -151,19 +149,19 @@ def test_a_load_that_cannot_be_sent_ends_and_says_so(
     assert transport.log_end(endpoints.inputs["sensor1"]) == [summary.sent]
 
 
-def test_a_sender_that_dies_says_why(transport: KafkaTransport, tmp_path: Path) -> None:
+def test_a_sender_that_dies_says_why(transport: Topics, tmp_path: Path) -> None:
     spec = make_spec(workload="nonesuch")
     with (
-        Senders.start(spec, make_endpoints(transport.endpoint), tmp_path) as sender,
+        Senders.start(spec, make_endpoints(transport.endpoint), Sending(), tmp_path) as sender,
         pytest.raises(TrialInvalid, match="unknown workload 'nonesuch'"),
     ):
         sender.ready(60)
 
 
-def test_a_killed_sender_is_noticed(transport: KafkaTransport, tmp_path: Path) -> None:
+def test_a_killed_sender_is_noticed(transport: Topics, tmp_path: Path) -> None:
     endpoints = make_endpoints(transport.endpoint, partitions=2)
     transport.create(endpoints)
-    with Senders.start(make_spec(query="q3"), endpoints, tmp_path) as sender:
+    with Senders.start(make_spec(query="q3"), endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         sender.stop()
         assert "SIGTERM" in (sender.failure() or "")
@@ -171,14 +169,12 @@ def test_a_killed_sender_is_noticed(transport: KafkaTransport, tmp_path: Path) -
             sender.markers()
 
 
-def test_senders_keep_to_the_cpus_that_they_are_given(
-    transport: KafkaTransport, tmp_path: Path
-) -> None:
+def test_senders_keep_to_the_cpus_that_they_are_given(transport: Topics, tmp_path: Path) -> None:
     endpoints = make_endpoints(transport.endpoint, partitions=2)
     transport.create(endpoints)
     spec = make_spec(query="q3", load=LoadSpec(senders=2))
     cpus = sorted(os.sched_getaffinity(0))
-    with Senders.start(spec, endpoints, tmp_path, affinity=cpus) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path, affinity=cpus) as sender:
         sender.ready(60)
         found = [sorted(os.sched_getaffinity(pid)) for pid in sender.pids]
     assert found == [list(share) for share in share_cpus(cpus, 2)]
@@ -189,18 +185,16 @@ def test_settings_that_contradict_are_refused_before_anything_starts(
 ) -> None:
     spec = make_spec(load=LoadSpec(acks="1"))
     with pytest.raises(UsageError, match="acks=all"):
-        Senders.start(spec, make_endpoints(kafka.endpoint), tmp_path)
+        Senders.start(spec, make_endpoints(kafka.endpoint), Sending(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_endpoints_of_a_load_without_acknowledgement(
-    transport: KafkaTransport, tmp_path: Path
-) -> None:
+def test_endpoints_of_a_load_without_acknowledgement(transport: Topics, tmp_path: Path) -> None:
     load = LoadSpec(acks="0", idempotence=False)
     endpoints: Endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
     spec = make_spec(query="q3", partitions=1, load=load)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         assert [marker.offset for marker in sender.markers()] == [0]
         run_load(sender, now_ms())
@@ -212,13 +206,13 @@ def test_endpoints_of_a_load_without_acknowledgement(
     ("senders", "partitions", "source"), [(2, 1, "memory"), (3, 2, "stream"), (1, 2, "stream")]
 )
 def test_several_senders_send_what_one_would_have_sent(
-    transport: KafkaTransport, tmp_path: Path, senders: int, partitions: int, source: str
+    transport: Topics, tmp_path: Path, senders: int, partitions: int, source: str
 ) -> None:
     load = LoadSpec.model_validate({"senders": senders, "source": source})
     spec = make_spec(query="q3", rate=1999.0, partitions=partitions, load=load)
     endpoints = make_endpoints(transport.endpoint, partitions=partitions)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.check = lambda: none_died(sender)
         sender.ready(60)
         sender.markers()
@@ -249,13 +243,11 @@ def none_died(sender: Senders) -> None:
     assert sender.failure() is None
 
 
-def test_when_one_of_several_senders_is_killed_all_end(
-    transport: KafkaTransport, tmp_path: Path
-) -> None:
+def test_when_one_of_several_senders_is_killed_all_end(transport: Topics, tmp_path: Path) -> None:
     spec = make_spec(query="q3", duration_s=30.0, load=LoadSpec(senders=3))
     endpoints = make_endpoints(transport.endpoint, partitions=2)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         sender.begin(now_ms())
         pids = sender.pids
@@ -268,13 +260,13 @@ def test_when_one_of_several_senders_is_killed_all_end(
 
 
 def test_a_broker_that_pauses_for_ten_seconds_gets_everything_later(
-    kafka: RunningService[KafkaEndpoint], transport: KafkaTransport, tmp_path: Path
+    kafka: RunningService[KafkaEndpoint], transport: Topics, tmp_path: Path
 ) -> None:
     load = LoadSpec(buffer=1024 * 1024)
     spec = make_spec(query="q3", rate=2000.0, duration_s=15.0, partitions=1, load=load)
     endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         start_ms = now_ms()
         sender.begin(start_ms)
@@ -286,7 +278,7 @@ def test_a_broker_that_pauses_for_ten_seconds_gets_everything_later(
     assert run.errors == 0
     assert run.backpressure_s > 1
     assert run.send_lateness["max"] > 1
-    with KafkaTransport(kafka.endpoint) as fresh:  # the other one knows the broker of before
+    with Topics(kafka.endpoint) as fresh:  # the other one knows the broker of before
         records = read_all(fresh, endpoints.inputs["sensor1"])
     intended = [int(record.value.split(b";")[1]) - start_ms for record in records]
     assert intended == [j // 2 for j in range(arrivals.records(spec))]

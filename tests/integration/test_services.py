@@ -22,12 +22,13 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Seen
 from streamgauge.services import detached, jars, runtime
-from streamgauge.services import postgres as postgres_module
-from streamgauge.services.kafka import EmbeddedKafka
-from streamgauge.services.postgres import EmbeddedPostgres, reachable
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres import embedded as postgres_module
+from streamgauge.services.postgres.embedded import EmbeddedPostgres, reachable
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Options, RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 pytestmark = pytest.mark.integration
 
@@ -44,11 +45,11 @@ PACKAGES = (
 BOTH_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
-from streamgauge.services import NAMES, embedded
+from streamgauge.services.choice import embedded, names
 from streamgauge.services.service import all_up
 
 end_on_signals()
-with all_up([embedded(name) for name in NAMES]) as running:
+with all_up([embedded(name) for name in names()]) as running:
     print(*[pid for service in running.values() for pid in service.processes()], flush=True)
     sys.stdin.read()
 """
@@ -125,14 +126,13 @@ def test_services_listen_on_loopback_only(
 def test_the_password_is_in_one_closed_file_and_nowhere_else(
     postgres: RunningService[PostgresEndpoint],
 ) -> None:
-    assert postgres.process is not None
     secret = postgres.endpoint.password.encode()
     folder = postgres.process.log.parent
     holding = [path for path in folder.iterdir() if secret in path.read_bytes()]
     assert [path.name for path in holding] == ["password"]
     assert holding[0].stat().st_mode & 0o777 == 0o600
     for part in ("cmdline", "environ"):
-        assert secret not in Path(f"/proc/{postgres.process.pid}/{part}").read_bytes()
+        assert secret not in Path(f"/proc/{postgres.processes()[0]}/{part}").read_bytes()
 
 
 def test_postgres_never_runs_as_root(postgres: RunningService[PostgresEndpoint]) -> None:
@@ -169,8 +169,7 @@ def test_a_data_folder_that_the_servers_user_cannot_enter_is_named(
 def test_a_service_that_dies_says_so_with_its_log() -> None:
     with EmbeddedPostgres().up() as running:
         assert running.failure() is None
-        assert running.process is not None
-        os.kill(running.process.pid, signal.SIGKILL)
+        os.kill(running.processes()[0], signal.SIGKILL)
         assert running.process.wait(10)
         assert "SIGKILL" in str(running.failure())
         assert "database system is ready" in str(running.failure())
@@ -201,7 +200,6 @@ def test_settings_that_the_broker_refuses_show_the_reason() -> None:
 
 def test_logs_go_where_they_are_wanted_and_data_vanish(tmp_path: Path) -> None:
     with EmbeddedPostgres(Options(log_dir=tmp_path)).up() as running:
-        assert running.process is not None
         (data,) = runtime.data_dir().glob(f"{instance_of(running).name}")
         assert (data / "tables" / "PG_VERSION").read_text().strip() == "18"
     assert "ready to accept connections" in (tmp_path / "postgres.log").read_text()
@@ -209,8 +207,7 @@ def test_logs_go_where_they_are_wanted_and_data_vanish(tmp_path: Path) -> None:
 
 
 def instance_of(running: RunningService[PostgresEndpoint]) -> Path:
-    assert running.process is not None
-    arguments = psutil.Process(running.process.pid).cmdline()
+    arguments = psutil.Process(running.processes()[0]).cmdline()
     return Path(arguments[arguments.index("-D") + 1]).parent
 
 

@@ -12,7 +12,8 @@ from streamgauge import process
 from streamgauge.errors import UsageError
 from streamgauge.process import Seen
 from streamgauge.services import detached, runtime
-from streamgauge.services.given import GivenKafka, GivenPostgres
+from streamgauge.services.kafka.given import GivenKafka
+from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.runtime import Instance, Record
 from streamgauge.spec import addresses
 

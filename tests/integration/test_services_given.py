@@ -12,12 +12,14 @@ from confluent_kafka.admin import AdminClient
 
 from streamgauge.errors import NotReady
 from streamgauge.services import jars, runtime
-from streamgauge.services.given import GivenKafka, GivenPostgres, timestamp_problem
 from streamgauge.services.java import ENVIRONMENT, find_java
-from streamgauge.services.kafka import EmbeddedKafka
+from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.kafka.given import GivenKafka, timestamp_problem
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.service import RunningService
 from streamgauge.spec.addresses import parse_kafka
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
 
 pytestmark = pytest.mark.integration
 

@@ -17,14 +17,14 @@ from confluent_kafka import Producer
 
 from streamgauge.engines.job import ProcessJob
 from streamgauge.engines.spark import SparkEngine
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.service import RunningService
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Resources
-from streamgauge.spec.transport import Endpoints
-from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import Espbench, sensors
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, client_settings, make_endpoints
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -53,8 +53,8 @@ def database(postgres: RunningService[PostgresEndpoint]) -> Iterator[PostgresEnd
 
 
 @pytest.fixture
-def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
-    with KafkaTransport(kafka.endpoint) as transport:
+def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[Topics]:
+    with Topics(kafka.endpoint) as transport:
         yield transport
 
 
@@ -65,12 +65,12 @@ class Bench:
     job: ProcessJob
     spec: JobSpec
     endpoints: Endpoints
-    transport: KafkaTransport
+    transport: Topics
     folder: Path
 
     def send(self, stream: str, payloads: Sequence[bytes], first: int = 0) -> None:
         streams = list(self.endpoints.inputs)
-        producer = Producer(self.endpoints.kafka.client_settings(enable_idempotence=True))
+        producer = Producer(client_settings(self.endpoints, enable_idempotence=True))
         for number, payload in enumerate(payloads, first):
             record = number * len(streams) + streams.index(stream)
             value = b"%d;%d;%s" % (record, time.time() * 1000, payload)
@@ -139,7 +139,7 @@ BenchMaker = Callable[..., Bench]
 
 
 @pytest.fixture
-def start(transport: KafkaTransport, tmp_path: Path) -> Iterator[BenchMaker]:
+def start(transport: Topics, tmp_path: Path) -> Iterator[BenchMaker]:
     benches: list[Bench] = []
 
     def make(
@@ -156,7 +156,16 @@ def start(transport: KafkaTransport, tmp_path: Path) -> Iterator[BenchMaker]:
         )
         transport.create(endpoints)
         engine = SparkEngine()
-        spec = engine.resolve(JobSpec("espbench", query, {}, partitions, 1, options))
+        spec = engine.resolve(
+            JobSpec(
+                workload="espbench",
+                query=query,
+                parameters={},
+                partitions=partitions,
+                seed=1,
+                options=options,
+            )
+        )
         cpus = Resources(tuple(os.sched_getaffinity(0)))
         job = engine.start(spec, endpoints, cpus, tmp_path)
         benches.append(Bench(job, spec, endpoints, transport, tmp_path))

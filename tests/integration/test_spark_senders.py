@@ -16,11 +16,11 @@ from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.transports.kafka import KafkaTransport
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, make_endpoints
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -99,9 +99,9 @@ def test_two_workers_send_what_one_sender_would_have_sent(
 ) -> None:
     spec = make_spec(master, senders=None)
     endpoints = make_endpoints(kafka.endpoint, partitions=2)
-    with KafkaTransport(kafka.endpoint) as transport:
+    with Topics(kafka.endpoint) as transport:
         transport.create(endpoints)
-        with Senders.start(spec, endpoints, tmp_path) as sender:
+        with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
             sender.ready(60)
             sender.markers()
             start_ms = time.time_ns() // 1_000_000 + 500
@@ -135,4 +135,4 @@ def test_more_senders_than_the_cluster_has_cores_are_refused(
 ) -> None:
     endpoints = make_endpoints(kafka.endpoint, partitions=2)
     with pytest.raises(TrialInvalid, match="slots"):
-        Senders.start(make_spec(master, senders=3), endpoints, tmp_path)
+        Senders.start(make_spec(master, senders=3), endpoints, Sending(), tmp_path)

@@ -8,23 +8,23 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streamgauge.errors import NotReady, TrialInvalid
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, client_settings, make_endpoints
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
-    with KafkaTransport(kafka.endpoint) as transport:
+def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[Topics]:
+    with Topics(kafka.endpoint) as transport:
         yield transport
 
 
 @pytest.fixture
-def endpoints(transport: KafkaTransport) -> Iterator[Endpoints]:
+def endpoints(transport: Topics) -> Iterator[Endpoints]:
     endpoints = make_endpoints(transport.endpoint, "sensor1", "sensor2", partitions=2)
     transport.create(endpoints)
     yield endpoints
@@ -32,14 +32,14 @@ def endpoints(transport: KafkaTransport) -> Iterator[Endpoints]:
 
 
 def send(endpoints: Endpoints, topic: str, values: Iterable[bytes]) -> None:
-    producer = Producer(endpoints.kafka.client_settings())
+    producer = Producer(client_settings(endpoints))
     for number, value in enumerate(values):
         producer.produce(topic, value, partition=number % endpoints.partitions, timestamp=1)
     assert producer.flush(10) == 0
 
 
 def test_topics_carry_the_brokers_time_and_keep_their_records(
-    transport: KafkaTransport, endpoints: Endpoints
+    transport: Topics, endpoints: Endpoints
 ) -> None:
     topic = endpoints.inputs["sensor1"]
     send(endpoints, topic, [b"a", b"b", b"c"])
@@ -55,21 +55,19 @@ def test_topics_carry_the_brokers_time_and_keep_their_records(
     assert all(record.timestamp_ms > 1_700_000_000_000 for record in records)
 
 
-def test_a_topic_is_never_used_twice(transport: KafkaTransport, endpoints: Endpoints) -> None:
+def test_a_topic_is_never_used_twice(transport: Topics, endpoints: Endpoints) -> None:
     with pytest.raises(NotReady, match="already exists"):
         transport.create(endpoints)
 
 
-def test_log_end_counts_each_partition(transport: KafkaTransport, endpoints: Endpoints) -> None:
+def test_log_end_counts_each_partition(transport: Topics, endpoints: Endpoints) -> None:
     topic = endpoints.inputs["sensor2"]
     assert transport.log_end(topic) == [0, 0]
     send(endpoints, topic, [b"a", b"b", b"c"])
     assert transport.log_end(topic) == [2, 1]
 
 
-def test_newest_is_the_last_record_again_and_again(
-    transport: KafkaTransport, endpoints: Endpoints
-) -> None:
+def test_newest_is_the_last_record_again_and_again(transport: Topics, endpoints: Endpoints) -> None:
     assert endpoints.output is not None
     assert transport.newest(endpoints.output) is None
     for value in (b"first", b"second"):
@@ -80,7 +78,7 @@ def test_newest_is_the_last_record_again_and_again(
 
 
 def test_a_tail_begins_where_it_is_told_and_goes_on(
-    transport: KafkaTransport, endpoints: Endpoints
+    transport: Topics, endpoints: Endpoints
 ) -> None:
     assert endpoints.output is not None
     send(endpoints, endpoints.output, [b"old", b"old"])
@@ -91,18 +89,18 @@ def test_a_tail_begins_where_it_is_told_and_goes_on(
         assert tail.read() == []
 
 
-def test_committed_offsets_are_found(transport: KafkaTransport, endpoints: Endpoints) -> None:
+def test_committed_offsets_are_found(transport: Topics, endpoints: Endpoints) -> None:
     topics = list(endpoints.inputs.values())
-    assert transport.committed(endpoints.group, topics) == {}
+    assert transport.committed(endpoints) == {}
     send(endpoints, topics[0], [b"a"] * 8)
-    consumer = Consumer(endpoints.kafka.client_settings(group_id=endpoints.group))
+    consumer = Consumer(client_settings(endpoints, group_id=endpoints.group))
     consumer.commit(offsets=[TopicPartition(topics[0], 1, 3)], asynchronous=False)
     consumer.close()
-    assert transport.committed(endpoints.group, topics) == {(topics[0], 1): 3}
+    assert transport.committed(endpoints) == {("sensor1", 1): 3}
 
 
 def test_deleting_what_is_gone_is_no_error(
-    transport: KafkaTransport,
+    transport: Topics,
 ) -> None:
     endpoints = make_endpoints(transport.endpoint)
     transport.create(endpoints)
@@ -112,11 +110,11 @@ def test_deleting_what_is_gone_is_no_error(
         transport.log_end(endpoints.inputs["sensor1"])
 
 
-def test_what_an_earlier_try_left_is_deleted_and_nothing_else(transport: KafkaTransport) -> None:
+def test_what_an_earlier_try_left_is_deleted_and_nothing_else(transport: Topics) -> None:
     left, other = make_endpoints(transport.endpoint), make_endpoints(transport.endpoint)
     transport.create(left)
     transport.create(other)
-    transport.delete_left(left.group)
+    KafkaTransport().clear({"kafka": transport.endpoint}, left.group)
     transport.log_end(other.inputs["sensor1"])
     deadline = time.monotonic() + 20
     with pytest.raises(TrialInvalid, match="cannot ask for"):
@@ -126,14 +124,14 @@ def test_what_an_earlier_try_left_is_deleted_and_nothing_else(transport: KafkaTr
 
 
 def test_a_broker_that_refuses_is_named_with_its_reason(
-    transport: KafkaTransport,
+    transport: Topics,
 ) -> None:
     with pytest.raises(NotReady, match=r"cannot create topic .*: Number of partitions"):
         transport.create(make_endpoints(transport.endpoint, partitions=0))
 
 
 def test_a_topic_with_the_senders_time_is_refused(
-    transport: KafkaTransport,
+    transport: Topics,
 ) -> None:
     endpoints = make_endpoints(transport.endpoint)
     topic = endpoints.inputs["sensor1"]
@@ -141,4 +139,4 @@ def test_a_topic_with_the_senders_time_is_refused(
     settings = {"message.timestamp.type": "CreateTime"}
     admin.create_topics([NewTopic(topic, 1, config=settings)])[topic].result()
     with pytest.raises(NotReady, match=r"message\.timestamp\.type=CreateTime"):
-        transport.verify(topic)
+        transport.admin.verify(topic)

@@ -26,14 +26,16 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
-from streamgauge.services import embedded
+from streamgauge.services.choice import embedded
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.engine import JobSpec
+from streamgauge.spec.records import Records
 from streamgauge.spec.trial import Counts
+from streamgauge.transports.files import FileRecords, keep
+from streamgauge.transports.kafka.records import KafkaRecords
 from streamgauge.validation import records
-from streamgauge.validation.records import KafkaRecords, ParquetRecords, Records, keep
 from streamgauge.validation.session import Session
 from streamgauge.validation.validator import Validation, validate
 from streamgauge.workloads.espbench.workload import QUERIES
@@ -431,7 +433,7 @@ def test_kept_records_give_the_same_verdict(
     output = topics.filled(right_outputs("q3", inputs)[1:])
     keep(inputs, tmp_path / "sensor1.parquet")
     keep(output, tmp_path / "out.parquet")
-    kept = [ParquetRecords(tmp_path / f"{name}.parquet") for name in ("sensor1", "out")]
+    kept = [FileRecords(tmp_path / f"{name}.parquet") for name in ("sensor1", "out")]
     live, again = check(session, "q3", inputs, output), check(session, "q3", *kept)
     assert live.counts == again.counts
     assert live.counts.missing == 1
@@ -449,7 +451,7 @@ def test_transactions_of_an_engine_leave_gaps_and_what_they_took_back_is_missing
     )
     if kept:
         keep(output, tmp_path / "out.parquet")
-        output = ParquetRecords(tmp_path / "out.parquet", gaps=True)
+        output = FileRecords(tmp_path / "out.parquet", gaps=True)
     found = check(session, "identity", inputs, output)
     assert found.counts == broken(10, missing=3)
 

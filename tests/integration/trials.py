@@ -12,6 +12,7 @@ import psutil
 from streamgauge.planning import load_workload
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService
+from streamgauge.spec.endpoints import Services
 from streamgauge.spec.trial import LoadSpec, TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.phases import run_trial
@@ -24,11 +25,10 @@ PATIENT_COMMAND = [sys.executable, "-m", "tests.integration.patient"]
 
 def make_bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:
     return Bench(
-        kafka=services.get("kafka"),
-        postgres=services.get("postgres"),
+        services=services,
         spark=validator.get,
         cache=runtime.cache_dir() / "data",
-        topics="test",
+        prefix="test",
     )
 
 
@@ -38,8 +38,9 @@ class Lent:
 
     name: str
     running: RunningService[Any]
+    needs: tuple[str, ...] = ()
 
-    def begin(self, _: ExitStack) -> Callable[[], RunningService[Any]]:
+    def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[Any]]:
         return lambda: self.running
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from streamgauge.engines import job as jobs
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.spec.endpoints import KafkaEndpoint, PostgresEndpoint
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Progress, Resources
-from streamgauge.spec.transport import Endpoints
 
 JOB = JobSpec(
     workload="espbench",

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from streamgauge.engines.consuming import RECORDS
 from streamgauge.engines.windows import buffer_for
+from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.workload import Espbench
 

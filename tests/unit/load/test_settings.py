@@ -2,8 +2,8 @@ import pytest
 from confluent_kafka import Producer
 
 from streamgauge.errors import UsageError
-from streamgauge.load.settings import check_load, producer_settings
 from streamgauge.spec.trial import LoadSpec
+from streamgauge.transports.kafka.sending import check_load, producer_settings
 
 
 @pytest.mark.parametrize("acks", ["0", "1"])

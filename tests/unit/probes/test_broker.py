@@ -1,9 +1,9 @@
 import pytest
 
 from streamgauge.errors import NotReady
-from streamgauge.probes.broker import BrokerCounters, service_url
+from streamgauge.services.kafka.counters import BrokerCounters, service_url
+from streamgauge.services.kafka.endpoint import JmxEndpoint
 from streamgauge.services.runtime import free_port
-from streamgauge.spec.endpoints import JmxEndpoint
 
 
 def test_the_broker_is_asked_at_its_host() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamgauge.services.given import measure_offset
+from streamgauge.services.service import measure_offset
 
 
 def test_the_quickest_answer_tells_the_offset() -> None:

@@ -7,9 +7,10 @@ import pytest
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.process import Seen
-from streamgauge.services import check_names, embedded, runtime
-from streamgauge.services.kafka import _escape
-from streamgauge.services.postgres import reachable
+from streamgauge.services import runtime
+from streamgauge.services.choice import check_names, embedded
+from streamgauge.services.kafka.embedded import _escape
+from streamgauge.services.postgres.embedded import reachable
 from streamgauge.services.runtime import Instance, Record
 
 

@@ -4,8 +4,10 @@ import pytest
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.planning import Asked, plan_run
-from streamgauge.services import choose
-from streamgauge.services.given import GivenKafka, GivenPostgres
+from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
+from streamgauge.services.kafka.given import GivenKafka
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.spec.addresses import (
     parse_jmx,
     parse_kafka,
@@ -13,7 +15,6 @@ from streamgauge.spec.addresses import (
     read_properties,
     without_user_info,
 )
-from streamgauge.spec.endpoints import JmxEndpoint, KafkaEndpoint, PostgresEndpoint
 
 
 def test_kafka_address_with_several_brokers() -> None:

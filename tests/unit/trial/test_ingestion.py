@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load.messages import SenderSummary
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
 from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.ingestion import (
@@ -72,7 +72,7 @@ def trial(tmp_path: Path) -> Ingestion:
     kafka = RunningService(
         "kafka", KafkaEndpoint("127.0.0.1:1"), clock_offset=lambda: next(offsets_s)
     )
-    bench = Bench(kafka, None, lambda: pytest.fail("no Spark"), tmp_path, "test")
+    bench = Bench({"kafka": kafka}, lambda: pytest.fail("no Spark"), tmp_path, "test")
     load = LoadSpec(acks="0", idempotence=False)
     trial = Ingestion(make_spec(load=load), bench, tmp_path / "001", lambda _: None)
     trial.outcome.sender = SenderSummary(

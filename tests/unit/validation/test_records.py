@@ -10,7 +10,7 @@ import pytest
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
-from streamgauge.validation.records import ParquetRecords, keep
+from streamgauge.transports.files import FileRecords, keep
 
 
 @dataclass(frozen=True)
@@ -38,34 +38,34 @@ class MadeRecords:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> ParquetRecords:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> FileRecords:
     path = tmp_path_factory.mktemp("kept") / "records" / "sensor1.parquet"
     keep(MadeRecords((0, 120_000, 3)), path)
-    return ParquetRecords(path)
+    return FileRecords(path)
 
 
-def test_kept_records_know_their_extent(kept: ParquetRecords) -> None:
+def test_kept_records_know_their_extent(kept: FileRecords) -> None:
     assert kept.extent() == [(0, 0), (0, 120_000), (0, 3)]
     assert kept.newest_ms() == 1_000 + 119_999
     assert pickle.loads(pickle.dumps(kept)) == kept
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 120_000), (49_999, 50_001), (99_000, 99_500)])
-def test_kept_records_are_read_range_by_range(kept: ParquetRecords, start: int, stop: int) -> None:
+def test_kept_records_are_read_range_by_range(kept: FileRecords, start: int, stop: int) -> None:
     table = pa.Table.from_batches(kept.read(1, start, stop), RECORDS)
     assert table["offset"].to_pylist() == list(range(start, stop))
     assert table["value"][0].as_py() == b"%d" % start
     assert set(table["partition"].to_pylist()) == {1}
 
 
-def test_records_that_are_not_there_are_an_error(kept: ParquetRecords) -> None:
+def test_records_that_are_not_there_are_an_error(kept: FileRecords) -> None:
     with pytest.raises(TrialInvalid, match="lacks records of partition 2"):
         list(kept.read(2, 0, 4))
 
 
 def test_no_records_are_kept_too(tmp_path: Path) -> None:
     keep(MadeRecords(()), tmp_path / "none.parquet")
-    none = ParquetRecords(tmp_path / "none.parquet")
+    none = FileRecords(tmp_path / "none.parquet")
     assert none.extent() == []
     assert none.newest_ms() is None
 
@@ -76,4 +76,4 @@ def test_a_file_that_is_none_is_an_error(tmp_path: Path, content: bytes | None) 
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(TrialInvalid, match=r"broken\.parquet"):
-        ParquetRecords(path).extent()
+        FileRecords(path).extent()

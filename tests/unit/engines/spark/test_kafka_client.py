@@ -1,8 +1,8 @@
 import pytest
 
-from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.errors import UsageError
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.transports.kafka.java_client import java_settings
 
 
 def settings_of(**settings: str) -> dict[str, str]:

@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-from streamgauge.engines.job import ProgressWriter
 from streamgauge.engines.spark.progress import ProgressReporter, offsets
-from streamgauge.spec.endpoints import KafkaEndpoint
-from streamgauge.spec.transport import Endpoints
+from streamgauge.jobfile import ProgressWriter
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.values import Json
 
 STREAMS = {"t-1": "sensor1", "t-2": "sensor2"}
