@@ -162,9 +162,8 @@ def _progress(spec: TrialSpec) -> str:
     lines = []
     for number in range(int(spec.load_s)):
         at_s = START_MS / 1000 + number
-        durations = {"addBatch": 200, "walCommit": 30, "triggerExecution": 250}
-        begun = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
-        event = {"batchId": number, "timestamp": begun, "durationMs": durations}
-        lines.append(json.dumps({"at": at_s + 0.3, "idle": False, "event": event}))
+        phases = {"addBatch": 200, "walCommit": 30}
+        batch = {"began_ms": round(at_s * 1000), "took_ms": 250, "phases": phases}
+        lines.append(json.dumps({"at": at_s + 0.3, "idle": False, "batch": batch}))
         lines.append(json.dumps({"at": at_s + 0.5, "idle": True, "gc_ms": number // 3 * 40}))
     return "\n".join(lines) + "\n"

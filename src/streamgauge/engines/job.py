@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +22,7 @@ from streamgauge.errors import NotReady, TrialFailed
 from streamgauge.spec.addresses import FLIGHT_TOKEN, POSTGRES_PASSWORD, parse_flight, parse_kafka
 from streamgauge.spec.endpoints import PostgresEndpoint
 from streamgauge.spec.engine import JobSpec, Progress, Resources
+from streamgauge.spec.progress import BatchReport
 from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.values import Json
 
@@ -77,6 +79,13 @@ class _ProgressLine(BaseModel):
     at: float
     finished: dict[str, list[int]]
     idle: bool
+
+
+class _BatchLine(BaseModel):
+    """The same, of a batch that has just finished."""
+
+    at: float
+    batch: BatchReport
 
 
 def write(
@@ -152,7 +161,8 @@ def start_job(
     """Start an engine's process; the job file's path becomes its last argument.
 
     Writes `folder/job.json`; the process logs to `folder/logs/engine.log` and reports to
-    `folder/progress.jsonl`. What it puts into `folder/scratch` goes when the job ends.
+    `folder/progress.jsonl`. What it puts into `folder/scratch` is there for a job that is started
+    again in the same folder, and goes when the job is cleaned up.
     """
     path, progress = folder / "job.json", folder / PROGRESS
     write(path, job, endpoints, resources, progress)
@@ -197,22 +207,24 @@ class ProcessJob:
     def stop(self) -> None:
         """Stop with grace."""
         self._child.stop()
-        self._clean()
 
     def kill(self) -> None:
         """Stop at once."""
         self._child.kill()
-        self._clean()
+
+    def clean(self) -> None:
+        """Remove what the job needs only while it runs, its checkpoints among it."""
+        # A process that was killed a moment ago may still hold on to something.
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _clean(self) -> None:
-        # A process that was killed a moment ago may still hold on to something.
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        try:
+            self.stop()
+        finally:
+            self.clean()
 
     def _newest_line(self) -> bytes | None:
         """Read on to the end of the last complete line; the engine may be writing the next."""
@@ -234,15 +246,27 @@ class ProgressWriter:
         self._file = path.open("a", buffering=1, encoding="utf-8")
         self._clock = clock
 
-    def report(self, finished: Mapping[str, Sequence[int]], idle: bool, **more: Json) -> None:
+    def report(
+        self,
+        finished: Mapping[str, Sequence[int]],
+        idle: bool,
+        *,
+        batch: BatchReport | None = None,
+        gc_ms: int | None = None,
+    ) -> None:
         """Append one report.
 
         Args:
             finished: Next offset to be read of every partition of each stream.
             idle: Nothing was left to do just now.
-            more: What else is worth keeping; a batch that has just finished is its `event`.
+            batch: The batch that has just finished.
+            gc_ms: How long garbage was collected since the engine's start, in milliseconds.
         """
-        line = {"at": self._clock(), "finished": finished, "idle": idle, **more}
+        line: dict[str, object] = {"at": self._clock(), "finished": dict(finished), "idle": idle}
+        if batch is not None:
+            line["batch"] = batch.model_dump(exclude_none=True)
+        if gc_ms is not None:
+            line["gc_ms"] = gc_ms
         self._file.write(json.dumps(line) + "\n")
 
     def close(self) -> None:
@@ -257,12 +281,20 @@ class ProgressWriter:
 
 
 def finished_batches(progress: Path) -> list[float]:
-    """Return when the engine reported a batch as finished, epoch seconds."""
+    """Return when the engine reported a batch as finished, epoch seconds.
+
+    A line that a killed engine left incomplete counts for nothing.
+    """
     try:
         lines = progress.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    return [float(json.loads(line)["at"]) for line in lines if b'"event"' in line]
+    found = []
+    for line in lines:
+        if b'"batch"' in line:
+            with suppress(ValidationError):
+                found.append(_BatchLine.model_validate_json(line).at)
+    return found
 
 
 def _parse_progress(line: bytes, path: Path) -> Progress:

@@ -65,7 +65,7 @@ class Progress:
 
 
 class Job(Protocol):
-    """A running engine job; leaving the context stops it."""
+    """A running engine job; leaving the context stops it and cleans up."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the engine's process trees."""
@@ -74,10 +74,13 @@ class Job(Protocol):
         """Tell why the job ended, log tail included, or None while it runs."""
 
     def stop(self) -> None:
-        """Stop with grace."""
+        """Stop with grace; what the job has stored stays, so that it can be started again."""
 
     def kill(self) -> None:
-        """Stop at once."""
+        """Stop at once; what the job has stored stays."""
+
+    def clean(self) -> None:
+        """Remove what the job needs only while it runs."""
 
     def __enter__(self) -> Self: ...
 
