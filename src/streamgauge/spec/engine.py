@@ -53,6 +53,16 @@ class JobSpec:
 
 
 @dataclass(frozen=True)
+class Modes:
+    """In which modes an engine can run a query."""
+
+    allowed: tuple[str, ...]
+    """The default first."""
+    refused: Mapping[str, str]
+    """The others, each with the reason."""
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far an engine says it has come."""
 
@@ -118,3 +128,11 @@ class Fetches(Protocol):
 
     def fetch(self, progress: Callable[[str], None]) -> None:
         """Fetch what is not there yet; NotReady when that cannot be done."""
+
+
+@runtime_checkable
+class HasModes(Protocol):
+    """Ability of an engine: it knows several ways to run a query."""
+
+    def modes(self, workload: str, query: str) -> Modes:
+        """Tell in which modes a query can be run; UsageError where it has no such query."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,12 +12,12 @@ from typing import ClassVar, cast
 
 from streamgauge import registry
 from streamgauge.engines.job import SCRATCH, ProcessJob, start_job
-from streamgauge.engines.spark.query import SparkQuery
+from streamgauge.engines.spark.facts import query_facts
 from streamgauge.engines.spark.settings import Size, resolve
-from streamgauge.errors import NotReady, unknown_name
+from streamgauge.errors import NotReady
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
-from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.engine import JobSpec, Modes, Problem, Resources
 from streamgauge.spec.transport import Endpoints
 from streamgauge.spec.workload import Workload
 
@@ -46,20 +46,25 @@ class SparkEngine:
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
-        query = _query(job)
+        facts = query_facts(job.workload, job.query)
         size = Size(
             cpus=min(len(os.sched_getaffinity(0)), job.cores or sys.maxsize),
             input_partitions=job.partitions * len(_streams(job)),
         )
-        mode, trigger_s, settings = resolve(job, query, size)
+        mode, trigger_s, settings = resolve(job, facts, size)
         return replace(
             job,
             mode=mode,
             trigger_s=trigger_s,
-            watermark_delay_ms=query.watermark_delay(job.partitions),
-            checkpoint_s=query.checkpoint_s if mode == "realtime" else None,
+            watermark_delay_ms=facts.watermark_delay(job.partitions),
+            checkpoint_s=facts.checkpoint_s if mode == "realtime" else None,
             settings=settings,
         )
+
+    def modes(self, workload: str, query: str) -> Modes:
+        """Tell in which modes a query can be run."""
+        facts = query_facts(workload, query)
+        return Modes(facts.modes, dict(facts.refused))
 
     def start(
         self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
@@ -77,13 +82,6 @@ class SparkEngine:
             folder,
             env=_environment(),
         )
-
-
-def _query(job: JobSpec) -> SparkQuery:
-    queries: Mapping[str, SparkQuery] = registry.implementation(job.workload, "spark").QUERIES
-    if job.query not in queries:
-        raise unknown_name(f"query of {job.workload} on spark", job.query, queries)
-    return queries[job.query]
 
 
 def _streams(job: JobSpec) -> tuple[str, ...]:

@@ -22,9 +22,10 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.spark import queues
+from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.kafka_client import java_settings
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
-from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.transport import Endpoints
@@ -51,16 +52,17 @@ def start(
     spark: SparkSession, job: JobSpec, endpoints: Endpoints, checkpoint: Path
 ) -> StreamingQuery:
     """Start the job's query between its topics."""
-    query: SparkQuery = registry.implementation(job.workload, "spark").QUERIES[job.query]
+    facts = query_facts(job.workload, job.query)
+    build: Build = registry.implementation(job.workload, "spark").QUERIES[job.query]
     source = _queue if endpoints.flight else _source
     streams = {
         name: source(spark, job, endpoints, place) for name, place in endpoints.inputs.items()
     }
-    result = query.build(streams, QueryContext(spark, job, endpoints.postgres))
+    result = build(streams, QueryContext(spark, job, endpoints.postgres))
     sink = _batch_sink(result) if isinstance(result, BatchWriter) else _sink(result, job, endpoints)
     return (
-        sink.outputMode("update" if job.mode == "realtime" else query.output_mode)
-        .trigger(**_trigger(job, query))
+        sink.outputMode("update" if job.mode == "realtime" else facts.output_mode)
+        .trigger(**_trigger(job, facts))
         .option("checkpointLocation", str(checkpoint))
         .start()
     )
@@ -100,9 +102,9 @@ def _kafka(endpoints: Endpoints) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in java_settings(endpoints.broker).items()}
 
 
-def _trigger(job: JobSpec, query: SparkQuery) -> dict[str, str]:
+def _trigger(job: JobSpec, facts: QueryFacts) -> dict[str, str]:
     if job.mode == "realtime":
-        return {"realTime": f"{_ms(query.checkpoint_s)} milliseconds"}
+        return {"realTime": f"{_ms(facts.checkpoint_s)} milliseconds"}
     if job.mode == "continuous":
         return {"continuous": f"{_ms(CONTINUOUS_CHECKPOINT_S)} milliseconds"}
     return {"processingTime": f"{_ms(job.trigger_s or 0)} milliseconds"}
