@@ -64,7 +64,7 @@ class SparkEngine:
     def modes(self, workload: str, query: str) -> Modes:
         """Tell in which modes a query can be run."""
         facts = query_facts(workload, query)
-        return Modes(facts.modes, dict(facts.refused))
+        return Modes(facts.modes, {str(mode): reason for mode, reason in facts.refused.items()})
 
     def start(
         self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
