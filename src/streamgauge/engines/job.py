@@ -166,23 +166,37 @@ def start_job(
     """
     path, progress = folder / "job.json", folder / PROGRESS
     write(path, job, endpoints, resources, progress)
+    position = _end_of_reports(progress)
     child = process.start(
         [*argv, path.absolute()],
         log=folder / "logs" / "engine.log",
         env={**_secrets(endpoints), **(env or {})},
         affinity=resources.cpus,
     )
-    return ProcessJob(child, progress, folder / SCRATCH)
+    return ProcessJob(child, progress, folder / SCRATCH, position)
+
+
+def _end_of_reports(progress: Path) -> int:
+    """Return where the reports of a job before end, without the line that it was killed over."""
+    try:
+        with progress.open("rb+") as file:
+            end = file.read().rfind(b"\n") + 1
+            file.truncate(end)
+            return end
+    except FileNotFoundError:
+        return 0
 
 
 class ProcessJob:
     """A running engine job that is one process, with whatever it starts."""
 
-    def __init__(self, child: process.Process, progress: Path, scratch: Path) -> None:
+    def __init__(
+        self, child: process.Process, progress: Path, scratch: Path, position: int
+    ) -> None:
         self._child = child
         self._scratch = scratch
         self._progress = progress
-        self._position = 0
+        self._position = position
         self._newest: Progress | None = None
 
     def processes(self) -> Sequence[int]:

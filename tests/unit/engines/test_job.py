@@ -155,7 +155,9 @@ starts = int(state.read_text()) + 1 if state.exists() else 1
 state.write_text(str(starts))
 with open(json.loads(job.read_text())["progress"], "a") as file:
     file.write(json.dumps({"at": starts, "finished": {"s": [starts]}, "idle": True}) + "\\n")
-time.sleep(60)
+    file.write('{"at": 3, "fini')
+    file.flush()
+    time.sleep(60)
 """
 
 
@@ -166,7 +168,7 @@ def test_a_job_that_was_killed_goes_on_from_what_it_had_stored(tmp_path: Path) -
         killed.kill()
         assert killed.failure() is not None
         with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as again:
-            _await_start(again, 2)
+            assert _await_progress(again).finished == {("s", 0): 2}  # nothing of the job before
             again.stop()
             assert (scratch / "checkpoint").read_text() == "2"
             again.clean()

@@ -69,7 +69,7 @@ class SparkEngine:
     def start(
         self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
     ) -> ProcessJob:
-        """Start the job's process; checkpoints and shuffle files are gone when it ends."""
+        """Start the job's process; checkpoints and shuffle files last until it is cleaned up."""
         private = {
             "spark.jars": ",".join(str(path) for name in JARS for path in jars.ensure(name)),
             "spark.local.dir": str(folder.absolute() / SCRATCH / "local"),
