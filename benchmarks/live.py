@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.registry import Measurement, at_most, benchmark
-from streamgauge.metrics import ROLES
+from streamgauge.metrics import KNOWN_ROLES
 from streamgauge.results import events
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
@@ -53,7 +53,9 @@ def _sample(folder: RunFolder, server: psutil.Process) -> float:
         for second in range(_SECONDS + 1):
             if second == 1:  # the first message is the viewer's coming, which happens once
                 began_s = sum(server.cpu_times()[:2])
-            row = {f"{kind}.{role}": 0.123456789 for role in ROLES for kind in ("cpu", "memory")}
+            row = {
+                f"{kind}.{role}": 0.123456789 for role in KNOWN_ROLES for kind in ("cpu", "memory")
+            }
             row |= {"at": time.time(), "due": second, "sent": second, "log_end": second}
             file.write(json.dumps(events.sampled(1, row | {"newest_latency": 0.2})) + "\n")
             time.sleep(1)

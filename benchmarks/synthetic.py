@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from streamgauge.load import arrivals
 from streamgauge.measure import latency, statistics
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
-from streamgauge.metrics import ROLES
+from streamgauge.metrics import KNOWN_ROLES
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec, Verdict
@@ -145,7 +145,7 @@ def _timeline(spec: TrialSpec) -> pa.Table:
         "network.lo": random.uniform(1e6, 2e6, len(seconds)),
         "network.eth0": np.zeros(len(seconds)),
     }
-    for role in ROLES:
+    for role in KNOWN_ROLES:
         columns[f"cpu.{role}"] = random.uniform(0, 0.4, len(seconds))
         columns[f"memory.{role}"] = random.uniform(1e8, 2e8, len(seconds))
         columns[f"disk.{role}"] = random.uniform(0, 1e6, len(seconds))
@@ -162,9 +162,8 @@ def _progress(spec: TrialSpec) -> str:
     lines = []
     for number in range(int(spec.load_s)):
         at_s = START_MS / 1000 + number
-        durations = {"addBatch": 200, "walCommit": 30, "triggerExecution": 250}
-        begun = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
-        event = {"batchId": number, "timestamp": begun, "durationMs": durations}
-        lines.append(json.dumps({"at": at_s + 0.3, "idle": False, "event": event}))
+        phases = {"addBatch": 200, "walCommit": 30}
+        batch = {"began_ms": round(at_s * 1000), "took_ms": 250, "phases": phases}
+        lines.append(json.dumps({"at": at_s + 0.3, "idle": False, "batch": batch}))
         lines.append(json.dumps({"at": at_s + 0.5, "idle": True, "gc_ms": number // 3 * 40}))
     return "\n".join(lines) + "\n"

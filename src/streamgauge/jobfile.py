@@ -136,15 +136,26 @@ class ProgressWriter:
         self._file = Path(path).open("a", buffering=1, encoding="utf-8")  # noqa: SIM115 - see close
         self._clock = clock
 
-    def report(self, finished: Mapping[str, Sequence[int]], idle: bool, **more: Any) -> None:
+    def report(
+        self,
+        finished: Mapping[str, Sequence[int]],
+        idle: bool,
+        *,
+        batch: Mapping[str, Any] | None = None,
+        gc_ms: int | None = None,
+    ) -> None:
         """Append one report.
 
         Args:
             finished: Next offset to be read of every partition of each stream.
             idle: Nothing was left to do just now.
-            more: What else is worth keeping; a batch that has just finished is its `event`.
+            batch: The batch that has just finished: `began_ms` (epoch), `took_ms`, and where they
+                are known `phases` (milliseconds by name), `records` and `dropped`.
+            gc_ms: How long garbage was collected since the engine's start, in milliseconds.
         """
-        line = {"at": self._clock(), "finished": finished, "idle": idle, **more}
+        line: dict[str, Any] = {"at": self._clock(), "finished": dict(finished), "idle": idle}
+        more = {"batch": None if batch is None else dict(batch), "gc_ms": gc_ms}
+        line |= {name: value for name, value in more.items() if value is not None}
         self._file.write(json.dumps(line) + "\n")
 
     def close(self) -> None:

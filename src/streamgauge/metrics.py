@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -28,7 +28,8 @@ STATISTICS = {
     "max": "largest",
     "mean": "mean",
 }
-ROLES = ("engine", "broker", "database", "sender", "harness")
+KNOWN_ROLES = ("engine", "broker", "database", "sender", "harness")
+"""Roles of processes in the order in which they are shown; an engine or a service may add more."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Metric:
         return _FORMAT[self.unit](value)
 
 
-# `<statistic>` and `<role>` stand for each of the above, `<interface>` for any name.
+# `<statistic>` stands for each of the above, `<role>` and `<interface>` for any name.
 _DECLARED = (
     Metric(
         "latency.<statistic>",
@@ -164,6 +165,10 @@ _DECLARED = (
     Metric("validation.seconds", "s", "none", "How long the checking of the answers took."),
 )
 
+_MEMBERS = {
+    "<role>": re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*"),
+    "<interface>": re.compile(r".+"),
+}
 _PARSE: Mapping[Unit, Callable[[str], float]] = {
     "s": units.parse_duration,
     "1/s": units.parse_rate,
@@ -189,19 +194,38 @@ def declared() -> tuple[Metric, ...]:
     return _DECLARED
 
 
+def in_order(roles: Iterable[str]) -> list[str]:
+    """Put roles into the order in which they are shown: the known ones first."""
+    there = set(roles)
+    return [*(role for role in KNOWN_ROLES if role in there), *sorted(there - {*KNOWN_ROLES})]
+
+
 @cache
 def metric(name: str) -> Metric:
-    """Look a metric up by its full name; an unknown one lists the known and the nearest."""
-    family, _, member = name.partition(".")
-    found = _expanded().get(name) or _expanded().get(f"{family}.<interface>")
-    if found is None or not member:
+    """Look a metric up by its full name; an unknown one lists the known and the nearest.
+
+    Any role and any network interface is taken: which there are is known when they are measured.
+    """
+    found = _expanded().get(name) or _open(name)
+    if found is None:
         raise _unknown(name)
-    return Metric(name, found.unit, found.better, found.meaning.replace("<interface>", member))
+    return found
+
+
+def _open(name: str) -> Metric | None:
+    """Find the family of a name whose members are not known beforehand."""
+    family, _, member = name.partition(".")
+    for each in _DECLARED:
+        of, _, mark = each.name.partition(".")
+        if of == family and mark in _MEMBERS and _MEMBERS[mark].fullmatch(member):
+            return Metric(name, each.unit, each.better, each.meaning.replace(mark, member))
+    return None
 
 
 @cache
 def _expanded() -> dict[str, Metric]:
-    values = {"<statistic>": STATISTICS, "<role>": {role: role for role in ROLES}}
+    """Return the metrics whose names are known beforehand."""
+    values = {"<statistic>": STATISTICS, "<role>": {role: role for role in KNOWN_ROLES}}
     expanded: dict[str, Metric] = {}
     for each in _DECLARED:
         placeholder = next((mark for mark in values if mark in each.name), None)

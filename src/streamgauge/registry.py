@@ -58,8 +58,23 @@ def implementation(name: str, engine: str, group: Group = "workloads") -> Module
         UsageError: The plug-in has none for that engine.
         NotReady: The file needs a package that is not installed.
     """
+    return _of_engine(group, name, engine, "")
+
+
+def facts(workload: str, engine: str) -> ModuleType:
+    """Return what is known of a workload's queries on an engine: `….espbench.spark_facts`.
+
+    It needs none of the packages that the queries themselves need.
+
+    Raises:
+        UsageError: The workload has no queries for that engine.
+    """
+    return _of_engine("workloads", workload, engine, "_facts")
+
+
+def _of_engine(group: Group, name: str, engine: str, suffix: str) -> ModuleType:
     entry = _entry(group, name)
-    module = f"{entry.module}.{engine.replace('-', '_')}"
+    module = f"{entry.module}.{engine.replace('-', '_')}{suffix}"
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

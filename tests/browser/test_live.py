@@ -158,6 +158,28 @@ def test_a_slow_first_output_does_not_flatten_the_rest(tmp_path: Path, view: Vie
         assert view.errors == []
 
 
+def test_roles_of_any_name_have_a_line_beside_the_known(tmp_path: Path, view: View) -> None:
+    folder, page = make_run(tmp_path), view.page
+    lines = list(trial(SPEC))[:20]
+    write(
+        folder, *({**each, "cpu.cache": 0.25} if "cpu.engine" in each else each for each in lines)
+    )
+    with watching(tmp_path) as server:
+        page.goto(address(server))
+        view.samples(16)
+        keys = page.locator("figure").last.locator(".keys > span").all_text_contents()
+        names = ["engine", "broker", "database", "sender", "harness", "cache"]
+        assert [key.split()[0] for key in keys] == names
+        assert keys[-1] == "cache 0.25"
+        colours = (
+            page.locator("figure")
+            .last.locator(".keys path")
+            .evaluate_all("all => all.map((each) => getComputedStyle(each).stroke)")
+        )
+        assert len(set(colours)) == len(names)
+        assert view.errors == []
+
+
 def test_names_are_shown_and_never_run(tmp_path: Path, view: View) -> None:
     folder = make_run(tmp_path, tags={"<img src=x onerror=alert(1)>": "<script>alert(2)</script>"})
     begin(folder)

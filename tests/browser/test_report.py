@@ -1,5 +1,4 @@
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -147,12 +146,11 @@ def test_batches_that_are_too_close_are_marked_when_zoomed_in(
 ) -> None:
     folder = make_run(tmp_path, outputs=100)
     file = folder.trial_folder(1) / "progress.jsonl"
-    begun_s = START_MS / 1000
-    events = [
-        {"timestamp": f"{datetime.fromtimestamp(begun_s + at / 10, UTC).isoformat()}"}
+    batches = [
+        {"began_ms": START_MS + 100 * at, "took_ms": 50, "phases": {"addBatch": 50}}
         for at in range(200)
     ]
-    lines = [json.dumps({"event": event | {"durationMs": {"addBatch": 50}}}) for event in events]
+    lines = [json.dumps({"batch": batch}) for batch in batches]
     file.write_text("\n".join(lines), encoding="utf-8")
     page = open_page(write_report(folder))
     rules = chart(page, "latency").locator(".mark-rule line")

@@ -299,7 +299,7 @@ def test_spark_takes_as_much_as_it_may_and_reads_again_what_it_had_not_committed
 
 def batch_sizes(folder: Path) -> list[int]:
     lines = map(json.loads, (folder / "progress.jsonl").read_text().splitlines())
-    return [line["event"]["numInputRows"] for line in lines if "event" in line]
+    return [line["batch"]["records"] for line in lines if "batch" in line]
 
 
 def sums(spec: TrialSpec, folder: Path) -> set[tuple[int, int, int]]:

@@ -24,6 +24,7 @@ from streamgauge.validation.session import Session
 from streamgauge.workloads.rovio import Rovio, data
 from streamgauge.workloads.rovio.parameters import Parameters
 from streamgauge.workloads.rovio.spark import QUERIES
+from streamgauge.workloads.rovio.spark_facts import FACTS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -86,16 +87,16 @@ def run(
     for stream in streams:
         (folder / stream).mkdir()
         write(folder / stream, parameters, stream, len(streams), partitions)
-    chosen = QUERIES[query]
+    facts = FACTS[query]
     job = JobSpec("rovio", query, parameters.model_dump(mode="json"), partitions, 1, {})
-    job = replace(job, watermark_delay_ms=chosen.watermark_delay(partitions))
+    job = replace(job, watermark_delay_ms=facts.watermark_delay(partitions))
     inputs = {stream: read(spark, folder / stream) for stream in streams}
-    built = chosen.build(inputs, QueryContext(spark, job, None))
+    built = QUERIES[query](inputs, QueryContext(spark, job, None))
     assert isinstance(built, DataFrame)
     running = (
         built.writeStream.format("memory")
         .queryName("found")
-        .outputMode(chosen.output_mode)
+        .outputMode(facts.output_mode)
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()
@@ -161,7 +162,7 @@ def test_a_pair_was_processed_when_the_latest_of_its_window_was(
     }
     parameters = Parameters(window=window).model_dump(mode="json")
     job = JobSpec("rovio", "join", parameters, 1, 1, {})
-    built = QUERIES["join"].build(streams, QueryContext(spark, job, None))
+    built = QUERIES["join"](streams, QueryContext(spark, job, None))
     assert isinstance(built, DataFrame)
     lines = [row["value"].split(",") for row in built.collect()]
     processed = {(int(line[0]) - begin, int(line[2])): int(line[-1]) for line in lines}

@@ -25,5 +25,16 @@ def test_help_and_version_load_nothing_heavy(option):
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "espbench", "--dry-run"], ["run", "rovio", "--dry-run"], ["show", "rovio"]],
+)
+def test_a_plan_and_the_facts_of_a_workload_load_no_spark(arguments):
+    code = f"sys.argv = ['streamgauge', *{arguments}]; import streamgauge.cli as c; c.main()"
+    loaded = loaded_by(code)
+    assert "streamgauge" in loaded
+    assert not loaded & {"pyspark", "py4j"}
+
+
 def test_a_heavy_import_would_be_seen():
     assert "numpy" in loaded_by("import numpy")

@@ -31,12 +31,54 @@ def test_meaning_names_the_statistic_and_the_role():
     assert "broker" in metrics.metric("memory.broker").meaning
 
 
-@pytest.mark.parametrize("name", ["latency.p98", "cpu.nobody", "latency", "network.", "speed", ""])
+@pytest.mark.parametrize("role", ["cache", "engine.driver", "state-store", "engin", "n1.2-b"])
+@pytest.mark.parametrize(("family", "unit"), [("cpu", "cores"), ("memory", "B"), ("disk", "B/s")])
+def test_any_role_has_its_metrics(family, unit, role):
+    found = metrics.metric(f"{family}.{role}")
+    assert (found.name, found.unit, found.better) == (f"{family}.{role}", unit, "lower")
+    assert f"the {role}" in found.meaning
+
+
+@given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9.-]*", fullmatch=True))
+def test_an_objective_on_any_role_is_read_and_missed_where_it_was_not_measured(role):
+    objective = metrics.parse_objective(f"cpu.{role}<0.5")
+    assert objective.metric.name == f"cpu.{role}"
+    assert objective.check({f"cpu.{role}": 0.4}).met
+    assert not objective.check({}).met
+
+
+def test_known_roles_come_first_and_the_others_by_name():
+    found = metrics.in_order(["zoo", "sender", "engine.driver", "engine", "cache"])
+    assert found == ["engine", "sender", "cache", "engine.driver", "zoo"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "latency.p98",
+        "cpu.",
+        "cpu.a role",
+        "cpu.<role>",
+        "cpu.-",
+        "latency",
+        "network.",
+        "speed",
+        "",
+    ],
+)
 def test_unknown_metric_lists_the_known(name):
     with pytest.raises(UsageError) as caught:
         metrics.metric(name)
     assert repr(name) in caught.value.message
     assert "latency.<statistic>" in (caught.value.remedy or "")
+
+
+def test_an_unknown_family_of_a_role_names_the_nearest():
+    with pytest.raises(UsageError) as caught:
+        metrics.metric("cpus.engine")
+    assert "Did you mean cpu.engine?" in (caught.value.remedy or "")
+    with pytest.raises(UsageError):
+        metrics.parse_objective("cores.cache<0.5")
 
 
 def test_unknown_metric_names_the_nearest():

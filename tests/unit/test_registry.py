@@ -13,6 +13,7 @@ def plugins(tmp_path, monkeypatch):
     package.mkdir()
     (package / "__init__.py").write_text("class Flow:\n    name = 'flow'\n")
     (package / "spark.py").write_text("QUERIES = {'q': 1}\n")
+    (package / "spark_facts.py").write_text("FACTS = {'q': 2}\n")
     (package / "flink.py").write_text("import package_that_is_not_there\n")
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -56,6 +57,11 @@ class TestPlugins:
 
     def test_implementation_is_the_file_of_that_engine(self):
         assert registry.implementation("flow", "spark").QUERIES == {"q": 1}
+
+    def test_facts_stand_beside_it(self):
+        assert registry.facts("flow", "spark").FACTS == {"q": 2}
+        with pytest.raises(UsageError, match="no queries for engine 'flink'"):
+            registry.facts("flow", "flink")
 
     def test_workload_without_queries_for_an_engine(self):
         with pytest.raises(UsageError, match="no queries for engine 'kafka-streams'"):

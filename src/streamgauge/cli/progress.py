@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_rates, fold
-from streamgauge.metrics import ROLES
+from streamgauge.metrics import in_order
 from streamgauge.planning import load_experiment
 from streamgauge.results.events import count_trials
 from streamgauge.units import format_count, format_duration, format_rate
@@ -144,7 +144,7 @@ def _figures(samples: Sequence[Sample]) -> Table:
     latencies = [each.newest_latency for each in samples]
     table.add_row(*_row("newest latency (a sample)", latencies, _latency))
     top = max((cores for each in samples for cores in each.cpu.values()), default=None)
-    for role in (role for role in ROLES if role in samples[-1].cpu):
+    for role in in_order(samples[-1].cpu):
         cores = [each.cpu.get(role) for each in samples]
         table.add_row(*_row(f"cpu {role}", cores, lambda number: f"{number:.2f}", top))
     return table

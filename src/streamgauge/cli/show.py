@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamgauge.cli.output import Json, print_json, print_line, progress, results_console
-from streamgauge.errors import unknown_name
+from streamgauge.errors import StreamgaugeError, unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from streamgauge.results.folder import RunFolder
+    from streamgauge.spec.engine import Modes
     from streamgauge.spec.workload import Workload
 
 SHOW_EXAMPLES = """\b
@@ -100,7 +105,13 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
     queries = list(workload.queries.values())
     if as_json:
         described = [
-            {"name": q.name, "title": q.title, "streams": q.streams, "functions": q.functions}
+            {
+                "name": q.name,
+                "title": q.title,
+                "streams": q.streams,
+                "functions": q.functions,
+                "modes": {engine: asdict(modes) for engine, modes in _modes(workload, q.name)},
+            }
             for q in queries
         ]
         print_json({"workload": workload.name, "queries": described})
@@ -110,6 +121,10 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
         by_name = "" if query.name in workload.default_queries else " (run by name only)"
         print_line(f"  {query.name:9} {query.title}{by_name}")
         print_line(f"            reads {', '.join(query.streams)}; writes a {query.output}")
+        for engine, modes in _modes(workload, query.name):
+            print_line(f"            on {engine}: {', '.join(modes.allowed)}")
+            for mode, reason in modes.refused.items():
+                print_line(f"              not {mode}: {reason}")
     print_line("\nCoverage of core functions:")
     for function in dict.fromkeys(name for query in queries for name in query.functions):
         covered = [query.name for query in queries if function in query.functions]
@@ -117,3 +132,16 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
     print_line("\nParameters (-P key=value):")
     for name, field in workload.parameters.model_fields.items():
         print_line(f"  {name:12} default {field.default}")
+
+
+def _modes(workload: Workload, query: str) -> Iterator[tuple[str, Modes]]:
+    """Yield in which modes each engine runs a query, where it knows several."""
+    from streamgauge import registry
+    from streamgauge.planning import load_engine
+    from streamgauge.spec.engine import HasModes
+
+    for name in registry.names("engines"):
+        with suppress(StreamgaugeError):  # not installed, or without this query
+            engine = load_engine(name)
+            if isinstance(engine, HasModes):
+                yield name, engine.modes(workload.name, query)

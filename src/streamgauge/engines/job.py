@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Self
@@ -18,6 +18,7 @@ from streamgauge.jobfile import JOB, PROGRESS, SCRATCH, JobFile, JobFileError, J
 from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Progress, Resources
+from streamgauge.spec.progress import BatchReport
 
 
 class _ProgressLine(BaseModel):
@@ -26,6 +27,13 @@ class _ProgressLine(BaseModel):
     at: float
     finished: dict[str, list[int]]
     idle: bool
+
+
+class _BatchLine(BaseModel):
+    """The same, of a batch that has just finished."""
+
+    at: float
+    batch: BatchReport
 
 
 def job_file(job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> JobFile:
@@ -65,27 +73,42 @@ def start_job(
     """Start an engine's process; the job file's path becomes its last argument.
 
     Writes `folder/job.json`; the process logs to `folder/logs/engine.log` and reports to
-    `folder/progress.jsonl`. What it puts into `folder/scratch` goes when the job ends.
+    `folder/progress.jsonl`. What it puts into `folder/scratch` is there for a job that is started
+    again in the same folder, and goes when the job is cleaned up.
     """
-    path = folder / JOB
+    path, progress = folder / JOB, folder / PROGRESS
     job_file(job, endpoints, resources, folder).write(path)
+    position = _end_of_reports(progress)
     child = process.start(
         [*argv, path.absolute()],
         log=folder / "logs" / "engine.log",
         env={**secrets_of(endpoints), **(env or {})},
         affinity=resources.cpus,
     )
-    return ProcessJob(child, folder / PROGRESS, folder / SCRATCH)
+    return ProcessJob(child, progress, folder / SCRATCH, position)
+
+
+def _end_of_reports(progress: Path) -> int:
+    """Return where the reports of a job before end, without the line that it was killed over."""
+    try:
+        with progress.open("rb+") as file:
+            end = file.read().rfind(b"\n") + 1
+            file.truncate(end)
+            return end
+    except FileNotFoundError:
+        return 0
 
 
 class ProcessJob:
     """A running engine job that is one process, with whatever it starts."""
 
-    def __init__(self, child: process.Process, progress: Path, scratch: Path) -> None:
+    def __init__(
+        self, child: process.Process, progress: Path, scratch: Path, position: int
+    ) -> None:
         self._child = child
         self._scratch = scratch
         self._progress = progress
-        self._position = 0
+        self._position = position
         self._newest: Progress | None = None
 
     def processes(self) -> Sequence[int]:
@@ -110,22 +133,24 @@ class ProcessJob:
     def stop(self) -> None:
         """Stop with grace."""
         self._child.stop()
-        self._clean()
 
     def kill(self) -> None:
         """Stop at once."""
         self._child.kill()
-        self._clean()
+
+    def clean(self) -> None:
+        """Remove what the job needs only while it runs, its checkpoints among it."""
+        # A process that was killed a moment ago may still hold on to something.
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _clean(self) -> None:
-        # A process that was killed a moment ago may still hold on to something.
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        try:
+            self.stop()
+        finally:
+            self.clean()
 
     def _newest_line(self) -> bytes | None:
         """Read on to the end of the last complete line; the engine may be writing the next."""
@@ -141,12 +166,20 @@ class ProcessJob:
 
 
 def finished_batches(progress: Path) -> list[float]:
-    """Return when the engine reported a batch as finished, epoch seconds."""
+    """Return when the engine reported a batch as finished, epoch seconds.
+
+    A line that a killed engine left incomplete counts for nothing.
+    """
     try:
         lines = progress.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    return [float(json.loads(line)["at"]) for line in lines if b'"event"' in line]
+    found = []
+    for line in lines:
+        if b'"batch"' in line:
+            with suppress(ValidationError):
+                found.append(_BatchLine.model_validate_json(line).at)
+    return found
 
 
 def _parse_progress(line: bytes, path: Path) -> Progress:

@@ -9,12 +9,11 @@ from statistics import median
 from typing import TypeVar
 
 import numpy as np
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
-from streamgauge.report.frame import Frame
+from streamgauge.report.frame import Frame, series_name
+from streamgauge.spec.progress import BatchReport
 from streamgauge.spec.values import Json
-
-_WHOLE = "triggerExecution"
 
 
 class _Read(BaseModel):
@@ -23,13 +22,8 @@ class _Read(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _Event(_Read):
-    timestamp: AwareDatetime
-    durations: dict[str, FiniteFloat] = Field(alias="durationMs")
-
-
 class _BatchLine(_Read):
-    event: _Event
+    batch: BatchReport
 
 
 class _GarbageLine(_Read):
@@ -42,21 +36,23 @@ _Line = TypeVar("_Line", bound=_Read)
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch of a Spark query."""
+    """One batch of a query."""
 
-    began_ms: int
+    began_ms: float
     """When it began, epoch milliseconds."""
     at_s: float
     """The same in the trial's time."""
     phases: dict[str, float]
     """Milliseconds spent in each of its phases."""
     whole_ms: float
+    dropped: int = 0
+    """What came too late for it, as far as the engine tells."""
 
 
 def read_batches(file: Path, frame: Frame) -> list[Batch]:
     """Read all batches; lines that are cut off, malformed or of another kind are left out."""
-    found = [_batch(line.event, frame) for line in _lines(file, "event", _BatchLine)]
-    return [batch for batch in found if batch.at_s >= frame.start_s]
+    found = [_batch(line.batch, frame) for line in _lines(file, "batch", _BatchLine)]
+    return [batch for batch in found if frame.start_s <= batch.at_s <= frame.end_s]
 
 
 def phases(batches: list[Batch], frame: Frame) -> dict[str, Json]:
@@ -69,7 +65,7 @@ def phases(batches: list[Batch], frame: Frame) -> dict[str, Json]:
         index = place[int(batch.at_s // frame.bin_s)]
         count[index] += 1
         for name, took_ms in batch.phases.items():
-            totals.setdefault(name, np.zeros(len(bins)))[index] += took_ms
+            totals.setdefault(series_name(name), np.zeros(len(bins)))[index] += took_ms
     order = sorted(totals, key=lambda name: -totals[name].sum())
     made: dict[str, Json] = {"t": [number * frame.bin_s for number in bins]}
     return made | {name: np.round(totals[name] / count, 1).tolist() for name in order}
@@ -88,9 +84,13 @@ def collections(file: Path, frame: Frame) -> dict[str, Json]:
 
 
 def describe(batches: list[Batch]) -> str:
-    """Tell how many batches there were and how long they took."""
+    """Tell how many batches there were, how long they took and what they dropped."""
     took_ms = median(batch.whole_ms for batch in batches)
-    return f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
+    told = f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
+    dropped = sum(batch.dropped for batch in batches)
+    return (
+        f"{told}; {dropped:,} rows came after the watermark and were dropped" if dropped else told
+    )
 
 
 def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
@@ -104,9 +104,6 @@ def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
                     continue
 
 
-def _batch(event: _Event, frame: Frame) -> Batch:
-    began_ms = round(event.timestamp.timestamp() * 1000)
-    at_s = (began_ms - frame.origin_ms) / 1000
-    took = dict(event.durations)
-    whole_ms = took.pop(_WHOLE, sum(took.values()))
-    return Batch(began_ms, round(at_s, 2), took, whole_ms)
+def _batch(told: BatchReport, frame: Frame) -> Batch:
+    at_s = round((told.began_ms - frame.origin_ms) / 1000, 2)
+    return Batch(told.began_ms, at_s, told.phases, told.took_ms, told.dropped or 0)

@@ -153,7 +153,7 @@ TIME_CHARTS = (
         dashed=True,
     ),
     Chart("batches", "Batch phases", "Mean of a batch, stacked.", "resources", "ms", shape="areas"),
-    Chart("gc", "Garbage collection", "Of the engine's Java, in each second.", "resources", "ms"),
+    Chart("gc", "Garbage collection", "Of the engine, in each second.", "resources", "ms"),
 )
 
 

@@ -1,4 +1,4 @@
-"""How much later than its trigger each batch began: Spark's scheduler delay."""
+"""How much later than its trigger each batch began: the scheduler delay."""
 
 from __future__ import annotations
 

@@ -56,3 +56,8 @@ def frame_of(result: TrialResult) -> Frame | None:
     end_s = (end_ms - begin_ms) / 1000 + result.spec.tail_s + result.phases.get("drain", 0.0)
     bin_s = max(1, math.ceil((end_s - start_s) / MOST_BINS))
     return Frame(begin_ms, start_s, (end_ms - begin_ms) / 1000, end_s, bin_s)
+
+
+def series_name(name: str) -> str:
+    """Return a name for a series of a chart, whose column `t` has the times."""
+    return "“t”" if name == "t" else name

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from streamgauge.measure import behind, trend
 from streamgauge.measure.statistics import Floats
-from streamgauge.metrics import ROLES
-from streamgauge.report.frame import Frame
+from streamgauge.metrics import in_order
+from streamgauge.report.frame import Frame, series_name
 from streamgauge.spec.values import Json
 
 _MIB = 1024.0**2
@@ -68,9 +68,9 @@ class Timeline:
 
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""
-        present = {name.partition(".")[2]: name for name in self.columns(family)}
-        order = [role for role in ROLES if role in present]
-        return self._sampled({role: present[role] for role in order}, unit, digits)
+        roles = in_order(name.partition(".")[2] for name in self.columns(family))
+        names = {series_name(role): f"{family}.{role}" for role in roles}
+        return self._sampled(names, unit, digits)
 
     def memory(self) -> dict[str, Json]:
         """Return the resident memory by role, in GiB."""
@@ -82,7 +82,7 @@ class Timeline:
 
     def network(self) -> dict[str, Json]:
         """Return the traffic of each interface that had any, in MiB/s."""
-        names = {name.partition(".")[2]: name for name in self.columns("network")}
+        names = {series_name(name.partition(".")[2]): name for name in self.columns("network")}
         busy = {label: name for label, name in names.items() if _has_any(self.table[name])}
         return self._sampled(busy, _MIB, 3)
 

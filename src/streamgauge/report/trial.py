@@ -19,7 +19,7 @@ from streamgauge.report.timeline import Series, Timeline, behind_series, read_ti
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Json
-from streamgauge.units import format_duration, format_rate, parse_duration
+from streamgauge.units import format_duration, format_rate
 
 T = TypeVar("T")
 
@@ -185,10 +185,9 @@ class _Reader:
 
     def _read_delays(self, found: list[batches.Batch]) -> None:
         """Show how late batches began, where their times were asked for."""
-        asked = self.view.result.spec.engine_options.get("trigger")
-        if asked is None:
+        trigger_s = self.view.result.trigger_s
+        if trigger_s is None:
             return
-        trigger_s = parse_duration(asked)
         if late := delays.delays(found, trigger_s):
             self.view.charts["delay"] = delays.over_time(late, self.frame)
             self.view.said["delay"] = delays.describe(late, trigger_s)

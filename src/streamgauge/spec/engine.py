@@ -38,6 +38,16 @@ class Resources:
 
 
 @dataclass(frozen=True)
+class Modes:
+    """In which modes an engine can run a query."""
+
+    allowed: tuple[str, ...]
+    """The default first."""
+    refused: Mapping[str, str]
+    """The others, each with the reason."""
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far an engine says it has come."""
 
@@ -50,7 +60,7 @@ class Progress:
 
 
 class Job(Protocol):
-    """A running engine job; leaving the context stops it."""
+    """A running engine job; leaving the context stops it and cleans up."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the engine's process trees."""
@@ -59,10 +69,13 @@ class Job(Protocol):
         """Tell why the job ended, log tail included, or None while it runs."""
 
     def stop(self) -> None:
-        """Stop with grace."""
+        """Stop with grace; what the job has stored stays, so that it can be started again."""
 
     def kill(self) -> None:
-        """Stop at once."""
+        """Stop at once; what the job has stored stays."""
+
+    def clean(self) -> None:
+        """Remove what the job needs only while it runs."""
 
     def __enter__(self) -> Self: ...
 
@@ -105,3 +118,11 @@ class Fetches(Protocol):
 
     def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
         """Fetch what these jobs need and is not there yet; NotReady when that cannot be done."""
+
+
+@runtime_checkable
+class HasModes(Protocol):
+    """Ability of an engine: it knows several ways to run a query."""
+
+    def modes(self, workload: str, query: str) -> Modes:
+        """Tell in which modes a query can be run; UsageError where it has no such query."""

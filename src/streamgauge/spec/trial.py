@@ -163,6 +163,8 @@ class TrialResult(Model):
     """When the engine paused for a checkpoint inside the measured span, epoch milliseconds."""
     window_ms: int | None = None
     """Size of the query's time windows, if it has any."""
+    trigger_s: float | None = None
+    """The interval at which batches were to begin; None for as fast as possible."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
     topics: dict[str, str] = {}

@@ -58,6 +58,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         else None,
         checkpoints_ms=outcome.checkpoints_ms,
         window_ms=query.window_ms,
+        trigger_s=outcome.job.trigger_s,
         settings=dict(outcome.job.settings),
         topics=outcome.topics,
         sender=outcome.sender.model_dump() if outcome.sender else {},

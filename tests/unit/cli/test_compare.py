@@ -49,6 +49,16 @@ def test_exit_codes(runs, arguments, code, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_limit_may_be_on_a_role_of_any_name(tmp_path, capsys):
+    for tag, cores in (("few", 0.5), ("many", 0.8)):
+        trials = [make_trial(n, {"cpu.cache": cores + n / 1000}) for n in (1, 2, 3)]
+        write_run(tmp_path / "runs", trials, tags={"name": tag})
+    command = ["compare", "few", "many", "--runs-dir", str(tmp_path / "runs")]
+    assert execute([*command, "--fail-on", "cpu.cache:+5%"]) == 1
+    assert "cpu.cache" in capsys.readouterr().out
+    assert execute([*command, "--fail-on", "cpus.cache:+5%"]) == 2
+
+
 def test_limits_come_from_the_environment_too(runs, monkeypatch, capsys):
     monkeypatch.setenv("STREAMGAUGE_FAIL_ON", "latency.p99:+5% latency.p50:+5%")
     assert execute(["compare", "base", "slow"]) == 1

@@ -59,6 +59,22 @@ def test_the_panel_shows_trial_phase_figures_and_what_comes_next() -> None:
     assert "█" in text
 
 
+def test_the_panel_shows_roles_of_any_name_after_the_known() -> None:
+    state = State()
+    for line in list(trial(SPEC))[:12]:
+        state = fold(state, {**line, "cpu.cache": 0.25} if "cpu.engine" in line else line)
+    assert state.trial is not None
+    assert state.sample is not None
+    out = io.StringIO()
+    Console(file=out, width=100).print(panel(state.trial, [state.sample], (), BEGAN))
+    assert re.findall(r"^cpu (\S+)", out.getvalue(), re.MULTILINE) == [
+        "engine",
+        "broker",
+        "sender",
+        "cache",
+    ]
+
+
 def test_the_panel_in_a_terminal_leaves_nothing_behind_but_failures() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, highlight=False)

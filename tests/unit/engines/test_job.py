@@ -117,7 +117,7 @@ def test_only_whole_lines_count_and_the_newest_wins(job: jobs.ProcessJob, tmp_pa
     path = tmp_path / "progress.jsonl"
     with jobs.ProgressWriter(path, clock=lambda: 1.5) as writer:
         writer.report({"s": [1]}, idle=False)
-        writer.report({"s": [2]}, idle=True, batch=9)
+        writer.report({"s": [2]}, idle=True, gc_ms=9)
     assert job.progress() == Progress({("s", 0): 2}, idle=True, at=1.5)
     with path.open("a") as file:
         file.write('{"at": 2, "finished": {"s"')
@@ -131,3 +131,61 @@ def test_a_report_that_is_none_fails_the_trial(job: jobs.ProcessJob, tmp_path: P
     (tmp_path / "progress.jsonl").write_text('{"at": "noon"}\n')
     with pytest.raises(TrialFailed, match="no valid report"):
         job.progress()
+
+
+def test_finished_batches_are_told_by_the_time_of_their_report(tmp_path: Path) -> None:
+    path, times = tmp_path / "progress.jsonl", iter([1.5, 2.5, 3.5])
+    assert jobs.finished_batches(path) == []
+    with jobs.ProgressWriter(path, clock=lambda: next(times)) as writer:
+        writer.report({"s": [1]}, idle=False, batch={"began_ms": 100, "took_ms": 7, "records": 4})
+        writer.report({"s": [1]}, idle=True, gc_ms=3)
+        writer.report({"s": [2]}, idle=False, batch={"began_ms": 1200, "took_ms": 9})
+    with path.open("a") as file:
+        file.write('{"at": 9.5, "batch": {"began_ms": 1')  # killed in the middle of a line
+    assert jobs.finished_batches(path) == [1.5, 3.5]
+
+
+COUNTS_ITS_STARTS = """
+import json, pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+job = pathlib.Path(sys.argv[1])
+state = job.parent / "scratch" / "checkpoint"
+state.parent.mkdir(exist_ok=True)
+starts = int(state.read_text()) + 1 if state.exists() else 1
+state.write_text(str(starts))
+with open(json.loads(job.read_text())["progress"], "a") as file:
+    file.write(json.dumps({"at": starts, "finished": {"s": [starts]}, "idle": True}) + "\\n")
+    file.write('{"at": 3, "fini')
+    file.flush()
+    time.sleep(60)
+"""
+
+
+def test_a_job_that_was_killed_goes_on_from_what_it_had_stored(tmp_path: Path) -> None:
+    argv, scratch = [sys.executable, "-c", COUNTS_ITS_STARTS], tmp_path / jobs.SCRATCH
+    with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as killed:
+        _await_start(killed, 1)
+        killed.kill()
+        assert killed.failure() is not None
+        with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as again:
+            assert _await_progress(again).finished == {("s", 0): 2}  # nothing of the job before
+            again.stop()
+            assert (scratch / "checkpoint").read_text() == "2"
+            again.clean()
+            assert not scratch.exists()
+    assert not scratch.exists()
+
+
+def test_a_job_that_is_left_is_stopped_and_leaves_no_scratch(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", COUNTS_ITS_STARTS]
+    with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as job:
+        _await_start(job, 1)
+        assert (tmp_path / jobs.SCRATCH).exists()
+    assert job.failure() is not None
+    assert not (tmp_path / jobs.SCRATCH).exists()
+
+
+def _await_start(job: jobs.ProcessJob, number: int) -> None:
+    while (progress := job.progress()) is None or progress.at < number:
+        assert job.failure() is None, job.failure()
+        time.sleep(0.01)

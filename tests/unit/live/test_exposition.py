@@ -56,6 +56,14 @@ def test_figures_of_the_trial_under_way(folder: RunFolder) -> None:
     assert found['streamgauge_trial_info{trial="2",query="q3"}'] == 1
 
 
+def test_any_role_is_a_label(folder: RunFolder) -> None:
+    lines = list(trial(SPEC))[:12]
+    write(folder, *lines[:-1], {**lines[-1], "cpu.cache": 0.25, "memory.engine.driver": 4096.0})
+    found = values(exposed(folder))
+    assert found['streamgauge_cpu_cores{role="cache"}'] == 0.25
+    assert found['streamgauge_memory_bytes{role="engine.driver"}'] == 4096
+
+
 def test_the_finished_rate_stands_until_the_engine_should_have_reported(folder: RunFolder) -> None:
     name = "streamgauge_rate_finished_per_second{}"
     lines = list(trial(SPEC))

@@ -68,16 +68,12 @@ def test_the_greatest_delay_of_each_bin_is_shown() -> None:
     )
 
 
-@pytest.mark.parametrize("trigger", ["1s", None])
+@pytest.mark.parametrize("trigger_s", [1.0, None])
 def test_delays_are_shown_where_a_trigger_was_asked_for(
-    make: RunMaker, trigger: str | None
+    make: RunMaker, trigger_s: float | None
 ) -> None:
     folder = make(trials=1)
     (result,) = folder.trials()
-    options = {"trigger": trigger} if trigger else {}
-    asked = result.model_copy(
-        update={"spec": result.spec.model_copy(update={"engine_options": options})}
-    )
-    view = view_trial(folder, asked, 100)
-    assert ("delay" in view.charts) == (trigger is not None)
-    assert ("every 1 s" in json.dumps(view.said)) == (trigger is not None)
+    view = view_trial(folder, result.model_copy(update={"trigger_s": trigger_s}), 100)
+    assert ("delay" in view.charts) == (trigger_s is not None)
+    assert ("every 1 s" in json.dumps(view.said)) == (trigger_s is not None)

@@ -76,6 +76,15 @@ def test_what_was_not_sampled_is_a_gap(tmp_path: Path) -> None:
     assert shown["engine"][6] == 0.5
 
 
+def test_roles_that_nobody_knows_come_after_those_that_are_known(tmp_path: Path) -> None:
+    cpu = np.full(74, 0.5)
+    names = ("cpu.t", "cpu.cache", "cpu.broker", "cpu.engine.driver", "cpu.engine")
+    shown = write(tmp_path, at=seconds(), **dict.fromkeys(names, cpu)).by_role("cpu")
+    assert list(shown) == ["t", "engine", "broker", "cache", "engine.driver", "“t”"]
+    assert shown["t"] == list(range(-10, 64))
+    assert shown["cache"] == [0.5] * 74
+
+
 def test_long_trials_are_told_in_wider_bins(tmp_path: Path) -> None:
     wide = Frame(origin_ms=ORIGIN, start_s=-10, measured_s=60, end_s=64, bin_s=10)
     shown = write(tmp_path, wide, at=seconds(), **{"cpu.engine": np.arange(74.0)}).by_role("cpu")

@@ -12,15 +12,15 @@ from typing import ClassVar, cast
 
 from streamgauge import registry
 from streamgauge.engines.job import ProcessJob, start_job
-from streamgauge.engines.spark.query import SparkQuery
+from streamgauge.engines.spark.facts import query_facts
 from streamgauge.engines.spark.settings import Size, resolve
 from streamgauge.engines.spark.transports import transport_part
-from streamgauge.errors import NotReady, unknown_name
+from streamgauge.errors import NotReady
 from streamgauge.jobfile import SCRATCH
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.engine import JobSpec, Modes, Problem, Resources
 from streamgauge.spec.workload import Workload
 
 CONF_DIR = Path(__file__).parent / "conf"
@@ -54,25 +54,30 @@ class SparkEngine:
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
-        query = _query(job)
+        facts = query_facts(job.workload, job.query)
         size = Size(
             cpus=min(len(os.sched_getaffinity(0)), job.cores or sys.maxsize),
             input_partitions=job.partitions * len(_streams(job)),
         )
-        mode, trigger_s, settings = resolve(job, query, size)
+        mode, trigger_s, settings = resolve(job, facts, size)
         return replace(
             job,
             mode=mode,
             trigger_s=trigger_s,
-            watermark_delay_ms=query.watermark_delay(job.partitions),
-            checkpoint_s=query.checkpoint_s if mode == "realtime" else None,
+            watermark_delay_ms=facts.watermark_delay(job.partitions),
+            checkpoint_s=facts.checkpoint_s if mode == "realtime" else None,
             settings=settings,
         )
+
+    def modes(self, workload: str, query: str) -> Modes:
+        """Tell in which modes a query can be run."""
+        facts = query_facts(workload, query)
+        return Modes(facts.modes, {str(mode): reason for mode, reason in facts.refused.items()})
 
     def start(
         self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
     ) -> ProcessJob:
-        """Start the job's process; checkpoints and shuffle files are gone when it ends."""
+        """Start the job's process; checkpoints and shuffle files last until it is cleaned up."""
         private = {
             "spark.jars": ",".join(str(path) for name in _jars(job) for path in jars.ensure(name)),
             "spark.local.dir": str(folder.absolute() / SCRATCH / "local"),
@@ -87,16 +92,10 @@ class SparkEngine:
         )
 
 
-def _query(job: JobSpec) -> SparkQuery:
-    queries: Mapping[str, SparkQuery] = registry.implementation(job.workload, "spark").QUERIES
-    if job.query not in queries:
-        raise unknown_name(f"query of {job.workload} on spark", job.query, queries)
-    return queries[job.query]
-
-
 def _jars(job: JobSpec) -> tuple[str, ...]:
     """Name the jars of what carries the records, and of the query itself."""
-    return (*transport_part(job.transport).JARS, *_query(job).jars)
+    facts = query_facts(job.workload, job.query)
+    return (*transport_part(job.transport).JARS, *facts.jars)
 
 
 def _streams(job: JobSpec) -> tuple[str, ...]:

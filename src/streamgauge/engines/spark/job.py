@@ -21,8 +21,9 @@ from pyspark.sql.streaming import StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
+from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
-from streamgauge.engines.spark.query import BatchWriter, QueryContext, SparkQuery
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.jobfile import JobSpec, ProgressWriter
@@ -50,30 +51,31 @@ def start(
     spark: SparkSession, job: JobSpec, endpoints: Endpoints, checkpoint: Path
 ) -> StreamingQuery:
     """Start the job's query between its topics."""
-    query: SparkQuery = registry.implementation(job.workload, "spark").QUERIES[job.query]
+    facts = query_facts(job.workload, job.query)
+    build: Build = registry.implementation(job.workload, "spark").QUERIES[job.query]
     part = transport_part(endpoints.transport)
     options = placed(job.settings, "source.")
     streams = {
         name: part.read(spark, endpoints, place, options)
         for name, place in {**endpoints.read, **endpoints.internal}.items()
     }
-    result = query.build(streams, QueryContext(spark, job, endpoints))
+    result = build(streams, QueryContext(spark, job, endpoints))
     if isinstance(result, BatchWriter):
         sink = result.rows.writeStream.foreachBatch(result.write)
     else:
         assert endpoints.output is not None, "a query that writes to a topic gets one"
         sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))
     return (
-        sink.outputMode("update" if job.mode == "realtime" else query.output_mode)
-        .trigger(**_trigger(job, query))
+        sink.outputMode("update" if job.mode == "realtime" else facts.output_mode)
+        .trigger(**_trigger(job, facts))
         .option("checkpointLocation", str(checkpoint))
         .start()
     )
 
 
-def _trigger(job: JobSpec, query: SparkQuery) -> dict[str, str]:
+def _trigger(job: JobSpec, facts: QueryFacts) -> dict[str, str]:
     if job.mode == "realtime":
-        return {"realTime": f"{_ms(query.checkpoint_s)} milliseconds"}
+        return {"realTime": f"{_ms(facts.checkpoint_s)} milliseconds"}
     if job.mode == "continuous":
         return {"continuous": f"{_ms(CONTINUOUS_CHECKPOINT_S)} milliseconds"}
     return {"processingTime": f"{_ms(job.trigger_s or 0)} milliseconds"}

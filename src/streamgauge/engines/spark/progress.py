@@ -7,15 +7,19 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pydantic import AwareDatetime, BaseModel, Field
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from streamgauge.jobfile import ProgressWriter
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.progress import BatchReport
 from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
+
+_WHOLE = "triggerExecution"
 
 
 class HasStatus(Protocol):
@@ -52,17 +56,18 @@ class ProgressReporter:
 
     def report_batch(self, event: Mapping[str, Json]) -> None:
         """Report a finished batch; a real-time query reports at every checkpoint."""
+        batch = finished_batch(event).model_dump(exclude_none=True)
         with self._lock:
             self._finished |= offsets(event, self._streams)
-            self._writer.report(self._finished, idle=False, event=dict(event))
+            self._writer.report(self._finished, idle=False, batch=batch)
 
     def report_status(self, query: HasStatus) -> None:
         """Report whether anything is left to do."""
         status = query.status
         idle = not (status["isDataAvailable"] or status["isTriggerActive"])
-        more = {} if self._gc_ms is None else {"gc_ms": self._gc_ms()}
+        gc_ms = None if self._gc_ms is None else self._gc_ms()
         with self._lock:
-            self._writer.report(self._finished, idle=idle, **more)
+            self._writer.report(self._finished, idle=idle, gc_ms=gc_ms)
 
 
 def collection_time(spark: SparkSession) -> Callable[[], int]:
@@ -96,6 +101,37 @@ class _Listener:
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
 
 
+class _Operator(BaseModel):
+    dropped: int = Field(alias="numRowsDroppedByWatermark")
+
+
+class _Event(BaseModel):
+    """What is read of StreamingQueryProgress, as Spark renders it."""
+
+    timestamp: AwareDatetime
+    durations: dict[str, float] = Field(alias="durationMs")
+    records: int = Field(alias="numInputRows")
+    operators: list[_Operator] = Field(default=[], alias="stateOperators")
+
+
+def finished_batch(event: Mapping[str, Json]) -> BatchReport:
+    """Read from a progress event what every engine can tell of a batch.
+
+    Its phases keep Spark's names; the one that spans them all is the batch itself.
+    """
+    read = _Event.model_validate(event)
+    phases = dict(read.durations)
+    took_ms = phases.pop(_WHOLE, sum(phases.values()))
+    dropped = [operator.dropped for operator in read.operators]
+    return BatchReport(
+        began_ms=round(read.timestamp.timestamp() * 1000),
+        took_ms=took_ms,
+        phases=phases,
+        records=read.records,
+        dropped=sum(dropped) if dropped else None,
+    )
+
+
 def offsets(event: Mapping[str, Json], streams: Mapping[str, str]) -> dict[str, list[int]]:
     """Read the next offset of every partition of each stream from a progress event.
 
@@ -110,5 +146,6 @@ def offsets(event: Mapping[str, Json], streams: Mapping[str, str]) -> dict[str, 
         for topic, partitions in (ends if isinstance(ends, dict) else {}).items():
             assert isinstance(partitions, dict), "Kafka's offsets are by topic, then by partition"
             ordered = sorted((int(number), offset) for number, offset in partitions.items())
-            found[streams[topic]] = [int(str(offset)) for _, offset in ordered]
+            if topic in streams:  # else it is no input: the query's own, or its configuration
+                found[streams[topic]] = [int(str(offset)) for _, offset in ordered]
     return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from streamgauge import units
-from streamgauge.engines.spark.query import Mode, SparkQuery
+from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.spec.engine import JobSpec
@@ -62,7 +62,7 @@ class Size:
 
 
 def resolve(
-    job: JobSpec, query: SparkQuery, size: Size
+    job: JobSpec, facts: QueryFacts, size: Size
 ) -> tuple[Mode, float | None, dict[str, str]]:
     """Return mode, trigger interval in seconds (None for as fast as possible) and settings.
 
@@ -70,31 +70,31 @@ def resolve(
         UsageError: An option is unknown or makes no sense for this query.
     """
     _refuse_unknown(job.options)
-    mode = query.choose_mode(job.query, job.options.get("mode", job.mode))
+    mode = facts.choose_mode(job.query, job.options.get("mode", job.mode))
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
     carried = transport_part(job.transport)
     settings = {**_BASE, **carried.BASE}
     if profile == "tuned":
         shuffle = {"spark.sql.shuffle.partitions": str(size.cpus)}
-        settings |= {**_TUNED, **carried.TUNED, **shuffle, **query.settings}
-    if profile == "tuned" and mode == "microbatch" and query.asynchronous and trigger_s is None:
+        settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
+    if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
     settings |= _conf(job.options)
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
-    settings.setdefault("spark.master", f"local[{slots(mode, query, size, partitions)}]")
-    settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, query, trigger_s)}
+    settings.setdefault("spark.master", f"local[{slots(mode, facts, size, partitions)}]")
+    settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, facts, trigger_s)}
     return mode, trigger_s, settings
 
 
-def slots(mode: Mode, query: SparkQuery, size: Size, shuffle_partitions: int) -> int:
+def slots(mode: Mode, facts: QueryFacts, size: Size, shuffle_partitions: int) -> int:
     """Return the number of tasks that must be able to run at once.
 
     The long-running modes hold a slot for every input partition for as long as they run, and
     real-time mode one for every shuffle partition as well.
     """
     needed = {
-        "realtime": size.input_partitions + (shuffle_partitions if query.stateful else 0),
+        "realtime": size.input_partitions + (shuffle_partitions if facts.stateful else 0),
         "continuous": size.input_partitions,
         "microbatch": 1,
     }
@@ -152,9 +152,9 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
     return conf
 
 
-def _describe(mode: Mode, query: SparkQuery, trigger_s: float | None) -> str:
+def _describe(mode: Mode, facts: QueryFacts, trigger_s: float | None) -> str:
     if mode == "realtime":
-        return f"checkpoint every {query.checkpoint_s:g} s"
+        return f"checkpoint every {facts.checkpoint_s:g} s"
     if mode == "continuous":
         return f"checkpoint every {CONTINUOUS_CHECKPOINT_S:g} s"
     return "as fast as possible" if trigger_s is None else f"every {trigger_s:g} s"

@@ -5,6 +5,7 @@ const KEPT = 1800;
 const CLOCK_S = 0.001;
 const PHASES = ["prepare", "start", "consume", "warm-up", "measure", "run on", "drain", "stop", "validate"];
 const ROLES = ["engine", "broker", "database", "sender", "harness"];
+const COLOURS = 8;
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4"];
 const MARKS = new Map([[true, "✓"], [false, "✗"], [null, "–"]]);
 
@@ -15,9 +16,9 @@ const CHARTS = [
   { title: "Lag, records", unit: count, least: 10, big: "lag", absent: "not reported", lines: [{ name: "lag", of: (s) => s.lag }] },
   { title: "Newest latency, a sample", unit: duration, shown: latency, log: true, big: "newest", absent: "none yet",
     lines: [{ name: "newest", of: (s) => s.newest_latency }] },
-  { title: "CPU by role, cores", unit: cores, least: 0.1, big: "engine",
-    lines: ROLES.map((role) => ({ name: role, of: (s) => s.cpu[role] ?? null })) },
+  { title: "CPU by role, cores", unit: cores, least: 0.1, big: "engine", lines: linesOf(ROLES) },
 ];
+const CPU = CHARTS.at(-1);
 
 const seen = { head: null, samples: [], ended: [], skew_s: 0, running: false, cursor: null };
 
@@ -78,6 +79,7 @@ function take(news) {
   showRun(news);
   showTrial(news.trial);
   if (news.whole || other || news.ended.length) showStrip(news);
+  findRoles();
   drawAll();
   if (news.status === "running") seen.running = true;
   else finish(news);
@@ -168,6 +170,16 @@ function finish(head) {
 
 // ---- charts
 
+function linesOf(roles) { return roles.map((role) => ({ name: role, of: (s) => s.cpu[role] ?? null })); }
+
+function findRoles() { // an engine or a service may add some to those that are known
+  const others = new Set(seen.samples.flatMap((s) => Object.keys(s.cpu)));
+  for (const role of ROLES) others.delete(role);
+  CPU.lines = linesOf([...ROLES, ...[...others].sort()]);
+}
+
+function look(i) { return { class: `c${i % COLOURS + 1}`, "stroke-dasharray": DASHES[i % DASHES.length] }; }
+
 const EDGE = { left: 52, right: 6, top: 6, bottom: 18 };
 
 function build(chart) {
@@ -228,7 +240,7 @@ function draw(chart) {
   const x = (at) => EDGE.left + ((at - first) / (last - first)) * (width - EDGE.left - EDGE.right);
   const y = (value) => height - EDGE.bottom - scale.share(value) * (height - EDGE.top - EDGE.bottom);
   const parts = [...shades(samples, x, height), ...grid(scale.marks, x, y, first, last, width, height)];
-  chart.lines.forEach((line, i) => parts.push(element("path", { class: `c${i + 1}`, "stroke-dasharray": DASHES[i], d: path(samples, line, x, y) })));
+  chart.lines.forEach((line, i) => parts.push(element("path", { ...look(i), d: path(samples, line, x, y) })));
   if (seen.cursor !== null)
     parts.push(element("line", { class: "cursor", x1: x(chosen.at), x2: x(chosen.at), y1: EDGE.top, y2: height - EDGE.bottom }));
   chart.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -243,7 +255,7 @@ function showValues(chart, sample) {
   chart.svg.setAttribute("aria-label", `${chart.title}: ${chart.lines.map((line) => `${line.name} ${text(line)}`).join(", ")}`);
   if (chart.lines.length > 1)
     chart.keys.replaceChildren(...chart.lines.map((line, i) => element("span", {},
-      element("svg", { viewBox: "0 0 24 8" }, element("path", { class: `c${i + 1}`, "stroke-dasharray": DASHES[i], d: "M0 4H24" })),
+      element("svg", { viewBox: "0 0 24 8" }, element("path", { ...look(i), d: "M0 4H24" })),
       `${line.name} ${text(line)}`)));
   if (sample && seen.cursor !== null) chart.svg.dataset.cursor = sample.at;
   else delete chart.svg.dataset.cursor;

@@ -1,4 +1,4 @@
-"""The queries of ESPBench on Spark, and how each may be run.
+"""The queries of ESPBench on Spark.
 
 A record's value is `id;intended;payload`; a sensor's payload has TAB-separated columns, so that
 splitting the whole value at TABs leaves mf01 in the third part.
@@ -14,13 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType
 
-from streamgauge.engines.spark.query import (
-    BatchWriter,
-    Mode,
-    QueryContext,
-    SparkQuery,
-    Streams,
-)
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench.spark_sos import outlier_probabilities
 from streamgauge.workloads.espbench.spark_times import TimesWriter
@@ -167,39 +161,11 @@ def identity(streams: Streams, context: QueryContext) -> DataFrame:  # noqa: ARG
     return streams["sensor1"].select("value")
 
 
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
-_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
-_NO_PYTHON = "it runs no Python, which the outlier selection needs"
-_MICROBATCH_WRITER: dict[Mode, str] = {
-    "realtime": "it has no foreachBatch, with which the database is written in batches",
-    "continuous": "it has no foreachBatch, with which the database is written in batches",
-}
-
-QUERIES: Mapping[str, SparkQuery] = {
-    "q1": SparkQuery(
-        sensor_status,
-        default="microbatch",
-        refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
-        watermark_delay_partitioned_ms=100,
-        stateful=True,
-    ),
-    "q2": SparkQuery(
-        outliers,
-        default="microbatch",
-        output_mode="update",
-        refused={"realtime": _NO_PYTHON, "continuous": _NO_AGGREGATES},
-        stateful=True,
-    ),
-    "q3": SparkQuery(errors, default="realtime", asynchronous=True),
-    "q4": SparkQuery(
-        machine_power,
-        default="realtime",
-        refused={"continuous": "it knows no join, and would never read the table again"},
-        # A downtime is written 10 s before it begins: interval and gap must stay below.
-        checkpoint_s=8.0,
-        asynchronous=True,
-        jars=("postgres-jdbc",),
-    ),
-    "q5": SparkQuery(processing_times, default="microbatch", refused=_MICROBATCH_WRITER),
-    "identity": SparkQuery(identity, default="realtime", asynchronous=True),
+QUERIES: Mapping[str, Build] = {
+    "q1": sensor_status,
+    "q2": outliers,
+    "q3": errors,
+    "q4": machine_power,
+    "q5": processing_times,
+    "identity": identity,
 }

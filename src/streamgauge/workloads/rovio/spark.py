@@ -1,4 +1,4 @@
-"""Both queries on Spark, and how each may be run.
+"""Both queries on Spark.
 
 A record's value is `id;intended;delay;user_id;gem_pack_id`, of a purchase also `;price`. From the
 driver's own queues the same comes as columns, with the time at which the source handed it over.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamgauge.engines.spark.query import QueryContext, SparkQuery, Streams
+from streamgauge.engines.spark.query import Build, QueryContext, Streams
 from streamgauge.workloads.rovio.parameters import Parameters
 
 FIELDS = ("id", "intended", "delay_ms", "user", "pack", "price")
@@ -155,28 +155,4 @@ def _parameters(context: QueryContext) -> Parameters:
     return Parameters.model_validate(context.job.parameters)
 
 
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
-_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
-_NO_JOIN = "it knows no join of two streams"
-
-QUERIES: Mapping[str, SparkQuery] = {
-    "aggregation": SparkQuery(
-        aggregation,
-        default="microbatch",
-        refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
-        watermark_delay_partitioned_ms=100,
-        stateful=True,
-    ),
-    "join": SparkQuery(
-        join,
-        default="microbatch",
-        refused={"realtime": _NO_JOIN, "continuous": _NO_JOIN},
-        watermark_delay_partitioned_ms=100,
-        stateful=True,
-        settings={
-            "spark.driver.memory": "4g",
-            # Lists of very many groups are put together in memory; by default Spark sorts them.
-            "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(1 << 24),
-        },
-    ),
-}
+QUERIES: Mapping[str, Build] = {"aggregation": aggregation, "join": join}

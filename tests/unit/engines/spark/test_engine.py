@@ -8,6 +8,7 @@ from streamgauge.errors import UsageError
 from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.espbench import Espbench
 from streamgauge.workloads.espbench.spark import QUERIES
+from streamgauge.workloads.espbench.spark_facts import FACTS
 
 DEFAULT_MODES = {
     "q1": "microbatch",
@@ -17,7 +18,7 @@ DEFAULT_MODES = {
     "q5": "microbatch",
     "identity": "realtime",
 }
-REFUSED = [(name, mode) for name, query in QUERIES.items() for mode in query.refused]
+REFUSED = [(name, mode) for name, facts in FACTS.items() for mode in facts.refused]
 
 
 def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
@@ -25,7 +26,7 @@ def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
 
 
 def test_spark_answers_every_query() -> None:
-    assert set(QUERIES) == set(Espbench.queries)
+    assert set(QUERIES) == set(FACTS) == set(Espbench.queries)
 
 
 @pytest.mark.parametrize(("query", "mode"), DEFAULT_MODES.items())
@@ -67,5 +68,5 @@ def test_all_cores_are_used_when_nobody_says() -> None:
 
 def test_q4_reads_its_table_often_enough_to_see_a_downtime_ten_seconds_ahead() -> None:
     gap_s = 0.9
-    assert QUERIES["q4"].checkpoint_s >= 5
-    assert QUERIES["q4"].checkpoint_s + gap_s < 10
+    assert FACTS["q4"].checkpoint_s >= 5
+    assert FACTS["q4"].checkpoint_s + gap_s < 10

@@ -1,13 +1,44 @@
 import json
 from pathlib import Path
 
-from streamgauge.engines.spark.progress import ProgressReporter, offsets
+from streamgauge.engines.spark.progress import ProgressReporter, finished_batch, offsets
 from streamgauge.jobfile import ProgressWriter
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.progress import BatchReport
 from streamgauge.spec.values import Json
 
 STREAMS = {"t-1": "sensor1", "t-2": "sensor2"}
+# As Spark 4.3 rendered it for a windowed aggregation; shortened where nothing is read.
+EVENT = json.loads("""
+{"id": "1d593d07-eda6-4caf-b769-994b10ab6cd4", "name": null,
+ "timestamp": "2026-11-18T18:56:26.982Z", "batchId": 5, "batchDuration": 613, "numInputRows": 596,
+ "inputRowsPerSecond": 1001.7, "processedRowsPerSecond": 972.3,
+ "durationMs": {"addBatch": 481, "commitOffsets": 18, "getBatch": 0, "latestOffset": 15,
+                "queryPlanning": 73, "triggerExecution": 613, "walCommit": 25},
+ "eventTime": {"avg": "2026-11-18T18:56:26.696Z", "watermark": "2026-11-18T18:56:26.397Z"},
+ "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 1, "numRowsUpdated": 1,
+                     "numRowsRemoved": 1, "commitTimeMs": 3, "numRowsDroppedByWatermark": 2,
+                     "customMetrics": {"loadedMapCacheHitCount": 20}}],
+ "sources": [{"description": "KafkaV2[Subscribe[t-1]]", "startOffset": {"t-1": {"0": 1569}},
+              "endOffset": {"t-1": {"0": 2165}}, "latestOffset": {"t-1": {"0": 2165}},
+              "numInputRows": 596, "metrics": {"maxOffsetsBehindLatest": "0"}}],
+ "sink": {"description": "KafkaTable@24647d3", "numOutputRows": 1}}
+""")
+BATCH = {
+    "began_ms": 1_795_028_186_982,
+    "took_ms": 613,
+    "phases": {
+        "addBatch": 481,
+        "commitOffsets": 18,
+        "getBatch": 0,
+        "latestOffset": 15,
+        "queryPlanning": 73,
+        "walCommit": 25,
+    },
+    "records": 596,
+    "dropped": 2,
+}
 
 
 def event(*ends: Json) -> dict[str, Json]:
@@ -31,6 +62,28 @@ def test_a_source_that_has_not_begun_says_nothing() -> None:
     assert offsets({}, STREAMS) == {}
 
 
+def test_an_event_of_spark_becomes_a_batch_in_words_of_every_engine() -> None:
+    assert finished_batch(EVENT) == BatchReport.model_validate(BATCH)
+
+
+def test_a_batch_without_state_tells_of_nothing_dropped() -> None:
+    stateless = {**EVENT, "stateOperators": []}
+    assert finished_batch(stateless).dropped is None
+    without = {key: value for key, value in EVENT.items() if key != "stateOperators"}
+    assert finished_batch(without).dropped is None
+
+
+def test_what_several_operators_dropped_is_added_up() -> None:
+    operators = [{"numRowsDroppedByWatermark": rows} for rows in (3, 0, 4)]
+    assert finished_batch({**EVENT, "stateOperators": operators}).dropped == 7
+
+
+def test_a_batch_whose_whole_is_not_told_took_as_long_as_its_phases() -> None:
+    durations = {"latestOffset": 4, "walCommit": 8}
+    batch = finished_batch({**EVENT, "durationMs": durations})
+    assert (batch.took_ms, batch.phases) == (12, durations)
+
+
 class Query:
     def __init__(self, *, data: bool, active: bool) -> None:
         self.status = {"message": "", "isDataAvailable": data, "isTriggerActive": active}
@@ -39,18 +92,17 @@ class Query:
 def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
     inputs = {"sensor1": "t-1", "sensor2": "t-2"}
     endpoints = Endpoints(KafkaEndpoint("127.0.0.1:1"), inputs, "t-out", 1, "group")
-    batch = event({"t-1": {"0": 5}}, None)
     with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
         reporter = ProgressReporter(endpoints, writer, gc_ms=lambda: 40)
         reporter.report_status(Query(data=True, active=False))
-        reporter.report_batch(batch)
+        reporter.report_batch(EVENT)
         reporter.report_status(Query(data=False, active=True))
         reporter.report_status(Query(data=False, active=False))
     lines = [json.loads(x) for x in (tmp_path / "progress.jsonl").read_text().splitlines()]
-    before, after = {"sensor1": [0], "sensor2": [0]}, {"sensor1": [5], "sensor2": [0]}
+    before, after = {"sensor1": [0], "sensor2": [0]}, {"sensor1": [2165], "sensor2": [0]}
     assert lines == [
         {"at": 8.5, "finished": before, "idle": False, "gc_ms": 40},
-        {"at": 8.5, "finished": after, "idle": False, "event": batch},
+        {"at": 8.5, "finished": after, "idle": False, "batch": BATCH},
         {"at": 8.5, "finished": after, "idle": False, "gc_ms": 40},
         {"at": 8.5, "finished": after, "idle": True, "gc_ms": 40},
     ]

@@ -1,17 +1,12 @@
 import pytest
 
-from streamgauge.engines.spark.query import BatchWriter, Mode, QueryContext, SparkQuery, Streams
+from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.settings import Size, placed, resolve, slots
 from streamgauge.errors import UsageError
 from streamgauge.spec.engine import JobSpec
 
-
-def build(streams: Streams, context: QueryContext) -> BatchWriter:
-    raise AssertionError("settings build nothing")
-
-
-FILTER = SparkQuery(build, default="realtime", asynchronous=True, checkpoint_s=8)
-AGGREGATE = SparkQuery(build, default="microbatch", stateful=True)
+FILTER = QueryFacts(default="realtime", asynchronous=True, checkpoint_s=8)
+AGGREGATE = QueryFacts(default="microbatch", stateful=True)
 SIZE = Size(cpus=2, input_partitions=1)
 SHUFFLE = "spark.sql.shuffle.partitions"
 
@@ -21,7 +16,7 @@ def job(**options: str) -> JobSpec:
     return JobSpec("espbench", "q3", {}, 1, 1, named)
 
 
-def settings_of(query: SparkQuery = FILTER, **options: str) -> dict[str, str]:
+def settings_of(query: QueryFacts = FILTER, **options: str) -> dict[str, str]:
     return resolve(job(**options), query, SIZE)[2]
 
 
@@ -97,7 +92,7 @@ def test_the_users_settings_win() -> None:
     ],
 )
 def test_long_running_modes_get_a_slot_for_every_task(
-    mode: Mode, query: SparkQuery, inputs: int, expected: int
+    mode: Mode, query: QueryFacts, inputs: int, expected: int
 ) -> None:
     assert slots(mode, query, Size(2, inputs), shuffle_partitions=3) == expected
 

@@ -7,6 +7,7 @@ from streamgauge.planning import load_engine
 from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.rovio import Rovio
 from streamgauge.workloads.rovio.spark import QUERIES
+from streamgauge.workloads.rovio.spark_facts import FACTS
 
 
 def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
@@ -14,7 +15,7 @@ def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
 
 
 def test_every_query_is_there() -> None:
-    assert set(QUERIES) == set(Rovio.queries)
+    assert set(QUERIES) == set(FACTS) == set(Rovio.queries)
 
 
 @pytest.mark.parametrize("query", ["aggregation", "join"])

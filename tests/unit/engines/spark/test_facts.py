@@ -1,15 +1,9 @@
 import pytest
 
-from streamgauge.engines.spark.query import MODES, BatchWriter, QueryContext, SparkQuery, Streams
+from streamgauge.engines.spark.facts import MODES, QueryFacts
 from streamgauge.errors import UsageError
 
-
-def build(streams: Streams, context: QueryContext) -> BatchWriter:
-    raise AssertionError("choosing a mode builds nothing")
-
-
-QUERY = SparkQuery(
-    build,
+FACTS = QueryFacts(
     default="microbatch",
     refused={"realtime": "it runs no Python"},
     watermark_delay_ms=1,
@@ -18,22 +12,22 @@ QUERY = SparkQuery(
 
 
 def test_the_default_is_used_when_no_mode_is_wanted() -> None:
-    assert QUERY.choose_mode("q2", None) == "microbatch"
+    assert FACTS.choose_mode("q2", None) == "microbatch"
 
 
 def test_an_allowed_mode_is_used() -> None:
-    assert QUERY.choose_mode("q2", "continuous") == "continuous"
+    assert FACTS.choose_mode("q2", "continuous") == "continuous"
 
 
 def test_a_refused_mode_is_refused_with_the_reason_and_the_way_out() -> None:
     with pytest.raises(UsageError, match="q2 in mode realtime: it runs no Python") as caught:
-        QUERY.choose_mode("q2", "realtime")
+        FACTS.choose_mode("q2", "realtime")
     assert caught.value.remedy == "Use -E mode=microbatch or mode=continuous."
 
 
 def test_an_unknown_mode_lists_the_known_ones_and_the_nearest() -> None:
     with pytest.raises(UsageError, match="'real-time'") as caught:
-        QUERY.choose_mode("q2", "real-time")
+        FACTS.choose_mode("q2", "real-time")
     assert "Did you mean realtime?" in str(caught.value.remedy)
     assert all(mode in str(caught.value.remedy) for mode in MODES)
 
@@ -42,4 +36,4 @@ def test_an_unknown_mode_lists_the_known_ones_and_the_nearest() -> None:
 def test_several_partitions_have_a_watermark_delay_of_their_own(
     partitions: int, delay_ms: int
 ) -> None:
-    assert QUERY.watermark_delay(partitions) == delay_ms
+    assert FACTS.watermark_delay(partitions) == delay_ms

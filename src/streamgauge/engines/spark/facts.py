@@ -1,0 +1,79 @@
+"""How a query may be run on Spark: data that is read without importing the query's program.
+
+A workload hands them over as `FACTS`, by query, in its file `spark_facts.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from streamgauge import registry
+from streamgauge.errors import UsageError, unknown_name
+
+Mode = Literal["realtime", "microbatch", "continuous"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+@dataclass(frozen=True)
+class QueryFacts:
+    """What is known of one query; source, sink, trigger and checkpoint are the engine's."""
+
+    default: Mode
+    output_mode: Literal["append", "update"] = "append"
+    """In micro-batches; real-time mode knows `update` only."""
+    refused: Mapping[Mode, str] = field(default_factory=dict)
+    """Modes that cannot give one final output per key, each with the reason."""
+    checkpoint_s: float = 300.0
+    """Interval of checkpoints in real-time mode; each is a gap of some tenths of a second."""
+    watermark_delay_ms: int = 0
+    watermark_delay_partitioned_ms: int = 0
+    """The same with several partitions, since the watermark is the greatest of all partitions."""
+    stateful: bool = False
+    asynchronous: bool = False
+    """Offsets may be written while the next batch runs: stateless queries to Kafka."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of Spark, where the query is tuned."""
+    jars: tuple[str, ...] = ()
+    """Components of jars.lock that it needs beside those of the transport."""
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """Return the modes that it allows, the default first."""
+        rest = (mode for mode in MODES if mode not in self.refused and mode != self.default)
+        return (self.default, *rest)
+
+    def watermark_delay(self, partitions: int) -> int:
+        """Return the watermark's delay in milliseconds."""
+        return self.watermark_delay_ms if partitions == 1 else self.watermark_delay_partitioned_ms
+
+    def choose_mode(self, query: str, wanted: str | None) -> Mode:
+        """Return the wanted mode, or the best one when none is wanted.
+
+        Raises:
+            UsageError: There is no such mode, or it cannot run this query.
+        """
+        if wanted is None:
+            return self.default
+        for mode in MODES:
+            if mode == wanted and mode in self.refused:
+                raise UsageError(
+                    f"spark cannot run {query} in mode {mode}: {self.refused[mode]}",
+                    f"Use -E mode={' or mode='.join(self.modes)}.",
+                )
+            if mode == wanted:
+                return mode
+        raise unknown_name("mode of spark", wanted, MODES)
+
+
+def query_facts(workload: str, query: str) -> QueryFacts:
+    """Return what is known of a workload's query.
+
+    Raises:
+        UsageError: The workload has no such query on Spark.
+    """
+    facts: Mapping[str, QueryFacts] = registry.facts(workload, "spark").FACTS
+    if query not in facts:
+        raise unknown_name(f"query of {workload} on spark", query, facts)
+    return facts[query]

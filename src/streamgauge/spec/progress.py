@@ -1,0 +1,22 @@
+"""What an engine tells of a batch that it has finished, in words that fit every engine."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+
+class BatchReport(BaseModel):
+    """The field `batch` of a line of the progress file; an engine may add what it likes."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    began_ms: FiniteFloat
+    """When the batch began, epoch milliseconds."""
+    took_ms: FiniteFloat = Field(ge=0)
+    """The whole of it."""
+    phases: dict[str, FiniteFloat] = {}
+    """Milliseconds spent in each of its phases, by the engine's own names."""
+    records: int | None = Field(default=None, ge=0)
+    """Input records; None where the engine does not tell."""
+    dropped: int | None = Field(default=None, ge=0)
+    """What came after the watermark and was dropped; None where the engine does not tell."""

@@ -1,0 +1,31 @@
+"""How each of both queries may be run on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamgauge.engines.spark.facts import QueryFacts
+
+_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
+_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
+_NO_JOIN = "it knows no join of two streams"
+
+FACTS: Mapping[str, QueryFacts] = {
+    "aggregation": QueryFacts(
+        default="microbatch",
+        refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
+        watermark_delay_partitioned_ms=100,
+        stateful=True,
+    ),
+    "join": QueryFacts(
+        default="microbatch",
+        refused={"realtime": _NO_JOIN, "continuous": _NO_JOIN},
+        watermark_delay_partitioned_ms=100,
+        stateful=True,
+        settings={
+            "spark.driver.memory": "4g",
+            # Lists of very many groups are put together in memory; by default Spark sorts them.
+            "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(1 << 24),
+        },
+    ),
+}
