@@ -166,7 +166,7 @@ def _sink(endpoints: Endpoints, query: Query, parts: Parts, fault: Fault | None)
     if query.output == "table":
         assert endpoints.postgres is not None
         return TableSink(parts.writer(query.name, endpoints.postgres), fault)
-    return OutputSink(endpoints, fault)
+    return OutputSink(endpoints, fault, [query.form(stream) for stream in query.streams])
 
 
 def _query(job: JobSpec) -> Query:

@@ -15,8 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from itertools import chain
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import cast
 
@@ -30,13 +29,13 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.load import arrivals
 from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import Memory, Streamed
+from streamgauge.load.payloads import in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
 from streamgauge.spec.trial import NO_ENGINE
-from streamgauge.spec.workload import Workload
+from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
@@ -69,37 +68,42 @@ class Sender:
         self._marker_producer = Producer({**settings, "acks": "all"})
         self._producer.list_topics(timeout=10)
         self._streams: dict[str, Stream] = {}
-        self._markers: dict[str, bytes | None] = {}
+        self._payloads: dict[str, Payloads] = {}
         self._next_marker = 0
-        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, workload)
 
     def _render(self, job: SenderJob, workload: Workload) -> None:
-        names = workload.queries[job.spec.query].streams
-        count = arrivals.payloads(job.spec)
-        for number, name in enumerate(names):
-            payloads = workload.payloads(job.spec, name, count)
-            self._markers[name] = payloads.marker
-            self._sentinels[name] = payloads.sentinel
+        query = workload.queries[job.spec.query]
+        count, partitions = arrivals.payloads(job.spec), job.spec.partitions
+        for number, name in enumerate(query.streams):
+            payloads, form = workload.payloads(job.spec, name, count), query.form(name)
+            sources = (
+                in_memory(payloads, form, partitions)
+                if job.payloads is None
+                else streamed(payloads, job.payloads / name)
+            )
+            # For markers and sentinels; what was rendered is not to be held twice.
+            self._payloads[name] = replace(payloads, blocks=(), keys=None)
             self._streams[name] = Stream(
                 job.inputs[name],
-                job.spec.partitions,
-                Memory(list(chain.from_iterable(payloads.blocks)))
-                if job.payloads is None
-                else Streamed(job.payloads / name),
+                partitions,
+                sources.payloads,
                 number,
-                len(names),
-                next=job.spec.partitions + job.number,
+                len(query.streams),
+                next=partitions + job.number,
                 step=job.of,
+                form=form,
+                keys=sources.keys,
+                chosen=sources.partitions,
             )
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
-        return self._send_to_all(self._markers)
+        return self._send_to_all({name: each.marker for name, each in self._payloads.items()})
 
     def sentinels(self) -> Markers:
         """Send one sentinel to every input partition and wait for their offsets."""
-        return self._send_to_all(self._sentinels)
+        return self._send_to_all({name: each.sentinel for name, each in self._payloads.items()})
 
     def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
         delivered: list[Marker] = []
@@ -148,7 +152,7 @@ class Sender:
         id_ = stream.id(record)
         if payload is None:
             (payload,) = stream.source.take(record, 1, 1)
-        value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
+        value = stream.form.value(id_, time.time_ns() // 1_000_000, payload)
 
         def keep(error: KafkaError | None, message: Message) -> None:
             partition, offset = message.partition(), message.offset()
@@ -158,7 +162,11 @@ class Sender:
                 )
 
         self._marker_producer.produce(
-            stream.topic, value, partition=record % stream.partitions, on_delivery=keep
+            stream.topic,
+            value,
+            self._payloads[name].marker_key,
+            partition=record % stream.partitions,
+            on_delivery=keep,
         )
 
     def _report(self, tick: Tick) -> None:

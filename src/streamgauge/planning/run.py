@@ -210,9 +210,16 @@ def _check(spec: RunSpec) -> None:
 
 def _check_queues(spec: RunSpec) -> None:
     """Refuse what the driver's own queues cannot do."""
-    if not isinstance(load_workload(spec.workload), HasColumns):
+    workload = load_workload(spec.workload)
+    if not isinstance(workload, HasColumns):
         raise UsageError(
             f"{spec.workload} cannot be sent without a broker: its records are lines of text",
+            "Use --transport kafka.",
+        )
+    formed = [name for name in spec.queries if workload.queries[name].forms]
+    if formed:
+        raise UsageError(
+            f"{spec.workload}/{formed[0]} cannot be sent without a broker: columns have no form",
             "Use --transport kafka.",
         )
     if spec.engine == NO_ENGINE or spec.kafka is not None:

@@ -35,7 +35,7 @@ class Broker:
         self.taken: list[tuple[str, bytes, int, int]] = []
         self.full_until_ns = 0
 
-    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
         if self.clock.now_ns < self.full_until_ns:
             raise BufferError
         self.taken.append((topic, value, partition, self.clock.now_ns))

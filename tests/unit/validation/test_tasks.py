@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
+from streamgauge.spec.form import FRONT
 from streamgauge.validation import tasks
 from streamgauge.validation.plan import Range
 from streamgauge.workloads.espbench.answers import Identity
@@ -42,6 +43,7 @@ class ListedRecords:
 def work(inputs: list[bytes], outputs: list[bytes], buckets: int = 3) -> tasks.Work:
     return tasks.Work(
         sources={"a": ListedRecords(tuple(inputs)), "output": ListedRecords(tuple(outputs))},
+        forms={"a": FRONT},
         ranges=(Range("a", 0, 0, len(inputs)), Range("output", 0, 0, len(outputs))),
         answers=Identity(),
         context=AnswerContext({}, 0, {}),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.spec.form import FRONT
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.spec.workload import Act, Payloads, Query
@@ -50,10 +51,6 @@ class Parameters(BaseModel):
         return self
 
 
-def _since_intended(emitted_ms: int, value: bytes) -> float:
-    return (emitted_ms - int(value.split(b";", 2)[1])) / 1000
-
-
 def _since_window_end(emitted_ms: int, value: bytes) -> float:
     return (emitted_ms - int(value.partition(b",")[0])) / 1000 - 1
 
@@ -78,7 +75,7 @@ QUERIES = (
         answers=answers.Outliers(),
         functions=("windowing over counts", "machine learning"),
         answers_markers=False,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q3",
@@ -88,7 +85,7 @@ QUERIES = (
         answers=answers.Errors(),
         functions=("filter",),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q4",
@@ -99,7 +96,7 @@ QUERIES = (
         functions=("projection/filter", "combination with business data", "two streams"),
         answers_markers=True,
         tables=("workplace",),
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q5",
@@ -119,7 +116,7 @@ QUERIES = (
         answers=answers.Identity(),
         functions=(),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
 )
 
