@@ -1,10 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.planning import Asked, load_experiment, plan_run, preset_names, trial_job
+from streamgauge.spec.form import JSON
 from streamgauge.spec.run import RunSpec
+from streamgauge.workloads.rovio import Rovio
 
 
 def plan(target: str | None = "espbench", **asked: object) -> RunSpec:
@@ -269,3 +272,11 @@ def test_without_a_number_of_senders_spark_decides() -> None:
     assert plan(load={"acks": "all"}).load.senders == 1
     with pytest.raises(UsageError, match="how many senders"):
         plan(load={"senders": None})
+
+
+def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = replace(Rovio.queries["aggregation"], forms={"purchases": JSON})
+    monkeypatch.setattr(Rovio, "queries", {**Rovio.queries, "aggregation": sums})
+    assert plan("rovio/join", transport="flight").transport == "flight"
+    with pytest.raises(UsageError, match="rovio/aggregation cannot be sent without a broker"):
+        plan("rovio", transport="flight")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
+from streamgauge.spec.form import FRONT, Form
 from streamgauge.spec.values import Json, Span
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Payloads:
-    """What a stream's records say, without the leading `id;intended;`."""
+    """What a stream's records say, without what their form puts in front."""
 
     blocks: Iterable[Sequence[bytes]]
     """All of them in the order of the records, rendered when they are asked for, a bounded number
@@ -30,11 +31,23 @@ class Payloads:
     """Payload of markers; None where the stream's own next records serve."""
     sentinel: bytes | None = None
     """Payload of sentinels, for queries that need them to close their last windows."""
+    keys: Iterable[Sequence[bytes]] | None = None
+    """A key for each payload, in blocks as long as those of the payloads and asked for together
+    with them; None for records without a key."""
+    partition: Literal["number", "key"] = "number"
+    """What the partition of a record follows: its number, or its key as in Kafka's own producers.
+    Markers and sentinels go to every partition, so a stream whose partitions follow keys needs
+    markers of its own."""
+    marker_key: bytes | None = None
+    """Key of markers and sentinels."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a stream's records say, as columns of whole numbers: after `id` and `intended`."""
+    """What a stream's records say, as columns of whole numbers: after `id` and `intended`.
+
+    They have no form and no key, and their partition follows their number.
+    """
 
     ring: pa.Table
     """Record i has the row `i % len(ring)`."""
@@ -80,6 +93,12 @@ class Query:
     every input partition once all before them was consumed; they are in no answer."""
     sample: Callable[[int, bytes], float] | None = None
     """Seconds from intended time to append time of one output, for the live view."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    """Form of each stream's records, where it is not `FRONT`."""
+
+    def form(self, stream: str) -> Form:
+        """Return the form of a stream's records."""
+        return self.forms.get(stream, FRONT)
 
 
 class Workload(Protocol):

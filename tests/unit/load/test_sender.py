@@ -9,7 +9,10 @@ from confluent_kafka import KafkaError
 
 from streamgauge.load import sender
 from streamgauge.load.messages import SenderJob
+from streamgauge.load.payloads import Memory, Sources
+from streamgauge.spec.form import FRONT
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Payloads
 
 RECORDS = 20
 
@@ -28,7 +31,7 @@ class Producer:
     def list_topics(self, timeout: float) -> None:
         pass
 
-    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
         pass
 
     def poll(self, timeout: float) -> int:
@@ -60,8 +63,8 @@ def make_job(folder: Path) -> SenderJob:
 
 
 def make_workload(blocks: Iterable[list[bytes]]) -> Any:
-    payloads = SimpleNamespace(blocks=blocks, marker=None, sentinel=None)
-    queries = {"q": SimpleNamespace(streams=("s",))}
+    payloads = Payloads(blocks)
+    queries = {"q": SimpleNamespace(streams=("s",), form=lambda _: FRONT)}
     return SimpleNamespace(queries=queries, payloads=lambda *_: payloads)
 
 
@@ -87,7 +90,12 @@ def test_a_sender_that_streams_renders_nothing_itself(
 ) -> None:
     opened: list[Path] = []
     monkeypatch.setattr(sender, "Producer", Producer)
-    monkeypatch.setattr(sender, "Streamed", opened.append)
+
+    def open_(_: Payloads, path: Path) -> Sources:
+        opened.append(path)
+        return Sources(Memory([b"x"]))
+
+    monkeypatch.setattr(sender, "streamed", open_)
     rendered = iter([[b"x"]])
     job = make_job(tmp_path).model_copy(update={"payloads": tmp_path})
     sender.Sender(job, make_workload(rendered), lambda _: None)

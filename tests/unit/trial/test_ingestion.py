@@ -1,3 +1,4 @@
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def make_spec(**changes: Any) -> TrialSpec:
 
 @pytest.mark.parametrize("rate", [100_000.0, 500_000.0, 1_000_000.0, 1_500_000.0])
 def test_what_is_read_back_lies_in_the_measured_time(rate: float) -> None:
-    measured = measured_records(make_spec(rate=rate))
+    measured = measured_records(make_spec(rate=rate), Fraction(1))
     kept = range(0, int(rate * 72))
     chosen = to_read_back(measured, kept)
     assert len(chosen) == READ_BACK
@@ -46,7 +47,8 @@ def test_what_is_read_back_lies_in_the_measured_time(rate: float) -> None:
 
 
 def test_a_partition_has_its_share_of_what_was_due() -> None:
-    assert measured_records(make_spec(partitions=4)) == range(2501, 17_501)
+    measured = measured_records(make_spec(partitions=4), Fraction(18_000, 72_000))
+    assert measured == range(2501, 17_501)
 
 
 def test_the_middle_is_read_back_where_the_broker_remembers_it() -> None:

@@ -12,6 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
+from streamgauge.spec.form import FRONT
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.spec.workload import Act, Payloads, Query
@@ -51,10 +52,6 @@ class Parameters(BaseModel):
         return self
 
 
-def _since_intended(emitted_ms: int, value: bytes) -> float:
-    return (emitted_ms - int(value.split(b";", 2)[1])) / 1000
-
-
 def _since_window_end(emitted_ms: int, value: bytes) -> float:
     return (emitted_ms - int(value.partition(b",")[0])) / 1000 - 1
 
@@ -79,7 +76,7 @@ QUERIES = (
         answers=answers.Outliers(),
         functions=("windowing over counts", "machine learning"),
         answers_markers=False,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q3",
@@ -89,7 +86,7 @@ QUERIES = (
         answers=answers.Errors(),
         functions=("filter",),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q4",
@@ -101,7 +98,7 @@ QUERIES = (
         answers_markers=True,
         services=("postgres",),
         tables=("workplace",),
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q5",
@@ -122,7 +119,7 @@ QUERIES = (
         answers=answers.Identity(),
         functions=(),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
 )
 
