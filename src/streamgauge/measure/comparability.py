@@ -92,6 +92,7 @@ def differences(
         *_changed("engine", one.spec.engine, two.spec.engine),
         *_changed("mode", one.spec.mode, two.spec.mode),
         *_changed("transport", one.spec.transport, two.spec.transport),
+        *_changed("profiler", one.spec.profile, two.spec.profile),
         *_changed_items("", *settings),
         *_changed_items("load ", *loads),
         *_changed_items(
@@ -143,6 +144,13 @@ def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
     yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
     yield from _conditions(one, two)
+    yield from _differ("what is done during the trial", *map(_acts, (one, two)))
+
+
+def _acts(spec: TrialSpec) -> str:
+    """Write the acts in a line."""
+    told = (f"{act.name} {dict(act.arguments)} at {act.at_s:g} s" for act in spec.acts)
+    return "; ".join(told) or "nothing"
 
 
 def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[str]:
@@ -162,7 +170,8 @@ def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[
 def _resources(
     base: Side, other: Side, one: TrialSpec | RunSpec, two: TrialSpec | RunSpec
 ) -> Iterator[str]:
-    yield from _differ("the engine's number of cores", one.cores or "all", two.cores or "all")
+    cores = (each.resources.cores or "all" for each in (one, two))
+    yield from _differ("the engine's number of cores", *cores)
     for name in ("kafka", "postgres"):
         addresses = (getattr(side.spec, name) or "embedded" for side in (base, other))
         yield from _differ(f"the {name} that was used", *addresses)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.parts import (
+    load_act,
     load_engine,
     load_experiment,
+    load_profiler,
     load_workload,
     trial_job,
     trial_query,
 )
 from streamgauge.planning.presets import preset_names, read_preset
 from streamgauge.planning.run import plan_run
+from streamgauge.planning.trial import settle
 
 __all__ = [
     "Asked",
+    "load_act",
     "load_engine",
     "load_experiment",
+    "load_profiler",
     "load_workload",
     "plan_run",
     "preset_names",
     "read_preset",
+    "settle",
     "trial_job",
     "trial_query",
 ]

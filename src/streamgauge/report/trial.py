@@ -16,10 +16,11 @@ from streamgauge.report import batches, delays
 from streamgauge.report.frame import Frame, frame_of
 from streamgauge.report.latencies import Histogram, Latencies
 from streamgauge.report.timeline import Series, Timeline, behind_series, read_ticks, sender_rates
+from streamgauge.results.factors import named
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Json
-from streamgauge.units import format_duration, format_rate, parse_duration
+from streamgauge.units import format_duration, parse_duration
 
 T = TypeVar("T")
 
@@ -186,9 +187,9 @@ class _Reader:
     def _read_delays(self, found: list[batches.Batch]) -> None:
         """Show how late batches began, where their times were asked for."""
         asked = self.view.result.spec.engine_options.get("trigger")
-        if asked is None:
+        trigger_s = 0.0 if asked is None else parse_duration(asked)
+        if not trigger_s:
             return
-        trigger_s = parse_duration(asked)
         if late := delays.delays(found, trigger_s):
             self.view.charts["delay"] = delays.over_time(late, self.frame)
             self.view.said["delay"] = delays.describe(late, trigger_s)
@@ -257,7 +258,6 @@ def _acts(live: Path, result: TrialResult, frame: Frame) -> list[tuple[float, st
 
 
 def label(result: TrialResult) -> str:
-    """Name a trial as people tell it apart: query, rate, and which of its repeats it is."""
-    spec = result.spec
-    repeat = f" ({spec.repeat})" if spec.repeat > 1 else ""
-    return f"{spec.query} at {format_rate(spec.rate)}{repeat}"
+    """Name a trial as people tell it apart: what was asked, and which of its repeats it is."""
+    repeat = f" ({result.spec.repeat})" if result.spec.repeat > 1 else ""
+    return f"{named(result.spec)}{repeat}"

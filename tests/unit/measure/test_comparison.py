@@ -88,7 +88,7 @@ def test_a_metric_that_one_side_lacks_is_not_measured():
         ({"parameters": {"warehouses": 7}}, "the parameter warehouses differs (3, 7)"),
         ({"partitions": 4}, "the number of partitions differs (1, 4)"),
         ({"duration_s": 60.0}, "the measured time differs (20 s, 60 s)"),
-        ({"cores": 1}, "the engine's number of cores differs (all, 1)"),
+        ({"resources": {"cores": 1}}, "the engine's number of cores differs (all, 1)"),
         ({"quick": True}, "other was quick, which is no measurement"),
         ({"valid": NO, "status": "invalid"}, f"no trial of other counts: {NO.reason}"),
         ({"correct": NO}, f"no trial of other counts: {NO.reason}"),

@@ -1,0 +1,21 @@
+"""What an act promises: it does something to a service while a trial's load lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from streamgauge.spec.values import Json
+
+
+class Act(Protocol):
+    """A function that is registered under `streamgauge.acts`."""
+
+    def __call__(self, endpoint: Any, begun_ms: int, arguments: Mapping[str, Json], /) -> str:
+        """Do it at once and return what was done, in words; TrialInvalid when it cannot be done.
+
+        Args:
+            endpoint: Where the service is to be reached, as `PostgresEndpoint`.
+            begun_ms: When the load began, epoch milliseconds.
+            arguments: What the trial says of the act.
+        """
