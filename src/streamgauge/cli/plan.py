@@ -84,8 +84,7 @@ def _show_settled(trial: TrialSpec, lead: str) -> None:
     for note in trial.notes:
         print_line(f"{lead}{note}")
     for act in trial.acts:
-        arguments = ", ".join(f"{name}={value}" for name, value in act.arguments.items())
-        print_line(f"{lead}at {act.at_s:g} s: {act.name} ({arguments}) on {act.service}")
+        print_line(f"{lead}{act}")
 
 
 def _way_to_send(trial: TrialSpec) -> str:

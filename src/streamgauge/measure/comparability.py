@@ -144,13 +144,8 @@ def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
     yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
     yield from _conditions(one, two)
-    yield from _differ("what is done during the trial", *map(_acts, (one, two)))
-
-
-def _acts(spec: TrialSpec) -> str:
-    """Write the acts in a line."""
-    told = (f"{act.name} {dict(act.arguments)} at {act.at_s:g} s" for act in spec.acts)
-    return "; ".join(told) or "nothing"
+    acts = ("; ".join(map(str, each.acts)) or "nothing" for each in (one, two))
+    yield from _differ("what is done during the trial", *acts)
 
 
 def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[str]:

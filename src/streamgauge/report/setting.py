@@ -73,7 +73,9 @@ def _write(field: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, ResourceSpec):
         return _write("cores", value.cores)
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return ", ".join(_write("", each) for each in value)
+    return str(value)
 
 
 def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:

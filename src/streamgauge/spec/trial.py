@@ -64,6 +64,11 @@ class ActSpec(Model):
     """Who does it, by the name of its entry point in `streamgauge.acts`."""
     arguments: dict[str, JsonValue] = {}
 
+    def __str__(self) -> str:
+        """Write it in a line."""
+        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"at {self.at_s:g} s: {self.name} ({arguments}) on {self.service}"
+
 
 class TrialSpec(Model):
     """One engine, one query, one load, once."""
