@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from streamgauge import machine, registry
 from streamgauge.errors import NotReady, Unmeasured
 from streamgauge.load import arrivals
-from streamgauge.planning import load_engine, load_experiment, load_workload, trial_job
+from streamgauge.planning import (
+    load_engine,
+    load_experiment,
+    load_profiler,
+    load_workload,
+    settle,
+    trial_job,
+)
 from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
 from streamgauge.results.csv import write_tables
@@ -23,7 +30,7 @@ from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
 from streamgauge.services.service import RunningService, Startable, start_all
 from streamgauge.spec.endpoints import Endpoint
-from streamgauge.spec.engine import Fetches
+from streamgauge.spec.engine import Fetches, Problem
 from streamgauge.spec.experiment import Concludes, Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
@@ -49,6 +56,7 @@ def start(
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
     prepare_engine(spec, listen)
+    prepare_profiler(spec.profile)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
         facts = {**machine.describe(), **_versions(spec, services)}
@@ -68,6 +76,7 @@ def resume(
     """Go on with a run that was interrupted; finished trials are kept."""
     spec = folder.record().spec
     prepare_engine(spec, listen)
+    prepare_profiler(spec.profile)
     check_room(spec, folder.path.parent)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
@@ -90,13 +99,8 @@ def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Co
 
 def prepare_engine(spec: RunSpec, listen: Announce) -> None:
     """Let the engine fetch what it needs; refuse to start when it lacks something."""
-    name, engine = spec.engine, load_engine(spec.engine)
-    problems = engine.check()
-    if problems:
-        raise NotReady(
-            f"engine {name} is not ready: {'; '.join(problem.what for problem in problems)}",
-            "; ".join(problem.remedy for problem in problems),
-        )
+    engine = load_engine(spec.engine)
+    _refuse_unready(f"engine {spec.engine}", engine.check())
     if isinstance(engine, Fetches):
         jobs = [trial_job(trial) for trial in load_experiment(spec).plan()]
         engine.fetch(jobs, lambda text: listen({"note": text}))
@@ -111,6 +115,20 @@ def _versions(spec: RunSpec, services: Sequence[Startable]) -> dict[str, str]:
     return found
 
 
+def prepare_profiler(name: str | None) -> None:
+    """Refuse to start when the profiler that is wanted lacks something."""
+    if name is not None:
+        _refuse_unready(f"profiler {name}", load_profiler(name).check())
+
+
+def _refuse_unready(what: str, problems: Sequence[Problem]) -> None:
+    if problems:
+        raise NotReady(
+            f"{what} is not ready: {'; '.join(problem.what for problem in problems)}",
+            "; ".join(problem.remedy for problem in problems),
+        )
+
+
 def check_room(spec: RunSpec, runs: Path) -> None:
     """Refuse to start when the largest trial would not fit on the disks or into memory."""
     available = machine.available_memory()
@@ -120,7 +138,8 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    check_disk(load_experiment(spec).plan(), runs)
+    trials = (trial for trial in load_experiment(spec).plan() if trial.repeat == 1)
+    check_disk([settle(trial) for trial in trials], runs)
 
 
 def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
@@ -166,7 +185,8 @@ def _go_on(
             announce = stack.enter_context(_live(folder, listen))
             spark = stack.enter_context(Session(folder.path))
             running = stack.enter_context(ServiceSet(services))
-            while (trial := experiment.next_trial(folder.trials())) is not None:
+            while (following := experiment.next_trial(folder.trials())) is not None:
+                trial = settle(following)
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 if resumed:
                     registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)

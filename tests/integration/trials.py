@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from streamgauge.planning import load_workload
+from streamgauge.planning import load_workload, settle
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService
 from streamgauge.spec.endpoints import Services
@@ -60,7 +60,7 @@ def make_spec(query: str, *, workload_name: str = "espbench", **changes: Any) ->
         "quick": True,
         "load": PATIENT,
     }
-    return TrialSpec(**{**fields, **changes})
+    return settle(TrialSpec(**{**fields, **changes}))
 
 
 def run(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult:

@@ -242,8 +242,6 @@ def test_the_broker_presets_are_those_of_the_dissertation() -> None:
     [
         ({"engine": "none"}, "needs an engine"),
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
-        ({"load": {"acks": "1,all", "idempotence": "false"}}, "several values"),
-        ({"partitions": "1,2"}, "several values"),
         ({"partitions": "many"}, "no whole number"),
         ({"senders": "spark"}, "belong together"),
         (

@@ -22,6 +22,7 @@ Examples:
   streamgauge run espbench --rate 10k/s --duration 5m
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
+  streamgauge run espbench/q1 --vary rate=1k/s,10k/s --vary E.trigger=0s,1s
   streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
@@ -134,6 +135,15 @@ def run(
             envvar=_twin("LOAD_OPTIONS"),
         ),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR=VALUES",
+            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, seed, duration,"
+            " E.OPTION, P.PARAMETER, L.OPTION. Of several factors all combinations.",
+            envvar=_twin("VARY"),
+        ),
+    ] = None,
     senders: Annotated[
         str | None,
         typer.Option(
@@ -167,6 +177,14 @@ def run(
         list[str] | None,
         typer.Option(
             "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_twin("TAG")
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Look into the engine with a profiler, in the measured time.",
+            envvar=_twin("PROFILE"),
         ),
     ] = None,
     quick: Annotated[
@@ -266,11 +284,13 @@ def run(
         "parameters": _pairs("-P", parameters),
         "engine_options": _pairs("-E", engine_options),
         "load": _pairs("-L", load),
+        "vary": _pairs("--vary", vary),
         "senders": senders,
         "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": _pairs("--tag", tags),
+        "profile": profile,
         "quick": quick or None,
         "survey": survey or None,
         "keep": keep or None,
@@ -363,6 +383,8 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise UsageError(f"{option} {text}: there is no value", f"Write {option} KEY=VALUE.")
+        if option == "--vary" and key in pairs:
+            raise UsageError(f"{option} {key} is given twice", f"Write {option} {key}=VALUE,VALUE.")
         pairs[key] = value
     return pairs
 

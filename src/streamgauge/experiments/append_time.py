@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from streamgauge.experiments.broker import first_without_result, settings, trials_without_engine
+from streamgauge.experiments.broker import settings
+from streamgauge.experiments.combinations import every_combination, first_without_result
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
 from streamgauge.spec.values import Json
@@ -19,7 +20,7 @@ class AppendTime:
     engine: ClassVar[str] = NO_ENGINE
 
     def __init__(self, run: RunSpec) -> None:
-        self._trials = trials_without_engine(run)
+        self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return all trials in their order."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import ClassVar
 
-from streamgauge.spec.run import RunSpec, Variant
+from streamgauge.experiments.combinations import every_combination, first_without_result
+from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
 from streamgauge.spec.values import Json
 
@@ -19,7 +19,7 @@ class Broker:
     engine: ClassVar[str] = NO_ENGINE
 
     def __init__(self, run: RunSpec) -> None:
-        self._trials = trials_without_engine(run)
+        self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return all trials in their order."""
@@ -38,31 +38,6 @@ class Broker:
         ]
         highest = max((result.metrics.get("rate.appended", 0.0) for result in history), default=0.0)
         return {"trials": len(self._trials), "highest": highest, "reached": reached}
-
-
-def trials_without_engine(run: RunSpec) -> list[TrialSpec]:
-    """Return a trial for each rate, combination of settings and repetition."""
-    variants = run.variants or (Variant(load=run.load, partitions=run.partitions),)
-    combinations = product(run.rates, variants, range(1, run.repeats + 1))
-    return [
-        run.trial(
-            number,
-            run.queries[0],
-            rate,
-            repeat=repeat,
-            partitions=variant.partitions,
-            load=variant.load,
-        )
-        for number, (rate, variant, repeat) in enumerate(combinations, start=1)
-    ]
-
-
-def first_without_result(
-    trials: Sequence[TrialSpec], history: Sequence[TrialResult]
-) -> TrialSpec | None:
-    """Return the trial to go on with."""
-    done = {result.spec.number for result in history}
-    return next((trial for trial in trials if trial.number not in done), None)
 
 
 def settings(spec: TrialSpec) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from streamgauge.experiments.combinations import refuse_variants
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Json
@@ -23,6 +24,7 @@ class Ceiling:
     engine: ClassVar[str] = "noop"
 
     def __init__(self, run: RunSpec) -> None:
+        refuse_variants(run)
         given = run.origins
         self._first = run.trial(
             1,

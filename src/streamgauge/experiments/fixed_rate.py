@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import ClassVar
 
 from streamgauge.errors import UsageError
+from streamgauge.experiments.combinations import every_combination, first_without_result
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Json
@@ -21,7 +21,7 @@ class FixedRate:
     def __init__(self, run: RunSpec) -> None:
         if run.survey:
             raise UsageError("fixed-rate searches nothing", "leave --survey out")
-        self._trials = _trials(run)
+        self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return all trials in their order."""
@@ -29,8 +29,7 @@ class FixedRate:
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the first trial that has no result yet."""
-        done = {result.spec.number for result in history}
-        return next((trial for trial in self._trials if trial.number not in done), None)
+        return first_without_result(self._trials, history)
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:  # noqa: ARG002
         """Tell what is new compared with the trial before."""
@@ -39,6 +38,8 @@ class FixedRate:
             return "the first of the plan"
         if trial.repeat > 1:
             return f"repetition {trial.repeat} of the same"
+        if varied := _changed(trial, before):
+            return f"now {varied}"
         if trial.rate != before.rate:
             return "the next rate"
         return "the next query at this rate"
@@ -54,9 +55,10 @@ class FixedRate:
         }
 
 
-def _trials(run: RunSpec) -> list[TrialSpec]:
-    combinations = product(run.rates, run.queries, range(1, run.repeats + 1))
-    return [
-        run.trial(number, query, rate, repeat=repeat)
-        for number, (rate, query, repeat) in enumerate(combinations, start=1)
-    ]
+def _changed(trial: TrialSpec, before: TrialSpec) -> str:
+    """Name what a trial has another value of than the one before, if that was varied."""
+    return ", ".join(
+        f"{name}={value}"
+        for name, value in trial.factors.items()
+        if before.factors.get(name) != value
+    )

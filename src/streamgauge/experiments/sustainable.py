@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.errors import Unmeasured, UsageError
+from streamgauge.experiments.combinations import refuse_variants
 from streamgauge.experiments.search import (
     BRACKET,
     Ends,
@@ -206,7 +207,8 @@ class Sustainable:
         run = self._run
         if step.role == "probe":
             duration_s = step.times * self._probe.duration_s
-            alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0}
+            # Nothing can be done at a set time of a load that lies there already.
+            alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0, "acts": ()}
             return run.trial(number, query, step.rate, preload=True, **alone)
         duration_s = step.times * run.duration_s
         return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
@@ -250,6 +252,7 @@ def _after(what: str, found: float) -> Step:
 
 def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
     """Refuse what a search cannot do."""
+    refuse_variants(run)
     if run.survey and run.quick:
         raise UsageError("--survey and --quick exclude each other", "leave one of them out")
     if len(rates) > 2:

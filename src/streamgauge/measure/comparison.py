@@ -146,6 +146,15 @@ class _Group:
         return "rate" in differ, len(differ)
 
 
+_NOT_OWN = {"number", "repeat", "keep", "mode", "factors", "notes"} | {
+    "parameters",
+    "resources",
+    "engine_options",
+    "load",
+}
+"""Of a trial, what makes no difference, and what is told one by one."""
+
+
 def _groups(side: Side) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for result in side.trials:
@@ -158,10 +167,10 @@ def _groups(side: Side) -> list[_Group]:
 
 def _asked(spec: TrialSpec) -> dict[str, JsonValue]:
     """Return all that makes a trial what it is, the settings of the load among the others."""
-    own = spec.model_dump(
-        mode="json", exclude={"number", "repeat", "keep", "mode", "load", "engine_options"}
-    )
-    return {**own, **spec.engine_options, **spec.load.model_dump(mode="json")}
+    own = spec.model_dump(mode="json", exclude=_NOT_OWN)
+    parameters = {f"P.{name}": value for name, value in spec.parameters.items()}
+    given = {**parameters, **spec.resources.model_dump(mode="json"), **spec.engine_options}
+    return {**own, **given, **spec.load.model_dump(mode="json")}
 
 
 def _paired(

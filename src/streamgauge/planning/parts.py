@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from streamgauge import registry
+from streamgauge.spec.act import Act
 from streamgauge.spec.engine import Engine, JobSpec
 from streamgauge.spec.experiment import Experiment
+from streamgauge.spec.profile import Profiler
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.trial import NO_ENGINE, TrialSpec
 from streamgauge.spec.workload import Query, ShapesQueries, Workload
 
 
@@ -23,7 +25,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         seed=spec.seed,
         options=spec.engine_options,
         transport=spec.transport,
-        cores=spec.cores,
+        cores=spec.resources.cores,
     )
     return load_engine(spec.engine).resolve(job)
 
@@ -35,6 +37,15 @@ def trial_query(spec: TrialSpec) -> Query:
     if isinstance(workload, ShapesQueries):
         return workload.shaped(query, cast(Any, spec.parameters))
     return query
+
+
+def trial_services(spec: TrialSpec) -> tuple[str, ...]:
+    """Name the services that a trial uses: without an engine nobody answers its query."""
+    carrying = registry.transport(spec.transport).services
+    if spec.engine == NO_ENGINE:
+        return carrying
+    queries = load_workload(spec.workload).queries
+    return tuple(dict.fromkeys((*carrying, *queries[spec.query].services)))
 
 
 def load_experiment(spec: RunSpec) -> Experiment:
@@ -51,3 +62,13 @@ def load_workload(name: str) -> Workload:
 def load_engine(name: str) -> Engine:
     """Return the engine of that name."""
     return cast(Callable[[], Engine], registry.load("engines", name))()
+
+
+def load_act(name: str) -> Act:
+    """Return the act of that name."""
+    return cast(Act, registry.load("acts", name))
+
+
+def load_profiler(name: str) -> Profiler:
+    """Return the profiler of that name."""
+    return cast(Callable[[], Profiler], registry.load("profilers", name))()

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
-from streamgauge.planning.parts import load_workload
+from streamgauge.planning.parts import trial_services
 from streamgauge.services import choice
 from streamgauge.services.service import Options, Startable
 from streamgauge.spec.addresses import Given
@@ -19,10 +18,8 @@ from streamgauge.spec.trial import NO_ENGINE
 
 def needed_services(spec: RunSpec) -> list[str]:
     """Name the services that a run needs, each after those that it needs itself."""
-    needed = list(registry.transport(spec.transport).services)
-    if spec.engine != NO_ENGINE:
-        queries = load_workload(spec.workload).queries
-        needed += [name for query in spec.queries for name in queries[query].services]
+    trials = (spec.trial(1, query, spec.rates[0]) for query in spec.queries)
+    needed = (name for trial in trials for name in trial_services(trial))
     return choice.in_order(dict.fromkeys(needed))
 
 

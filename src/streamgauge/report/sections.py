@@ -18,6 +18,7 @@ from streamgauge.report.run import MOST_CHARTED, RunView
 from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.study_tables import StudyTable, study_table
 from streamgauge.report.trial import label
+from streamgauge.results.factors import differing
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
@@ -152,9 +153,10 @@ def _trials(run: RunView) -> Html:
         what = "The rate that was found, and what followed"
         caption = f"{what}; event-time latency in the measured span"
     # The mode last: a phone shows the verdicts without scrolling.
-    header = ["#", "query", "rate", "valid", "correct", "kept up"]
+    varied = differing([result.spec for result in shown])
+    header = ["#", "query", "rate", *varied, "valid", "correct", "kept up"]
     header += ["p50", "p90", "p99", "max", "outputs", "engine CPU", "mode"]
-    rows = [[*_trial(run, result, family)] for result in shown]
+    rows = [[*_trial(run, result, family, varied)] for result in shown]
     return table(header, rows, caption=caption, class_="trials") if rows else Html()
 
 
@@ -164,12 +166,13 @@ def _study(study: StudyTable) -> Html:
     return table(study.header, rows, caption=caption, class_="trials") if rows else Html()
 
 
-def _trial(run: RunView, result: TrialResult, family: str) -> Iterator[str]:
+def _trial(run: RunView, result: TrialResult, family: str, varied: Sequence[str]) -> Iterator[str]:
     spec, found = result.spec, result.metrics
     query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
     yield number(str(spec.number), spec.number)
     yield link_to_charts(run, spec.number, query)
     yield number(format_rate(spec.rate), spec.rate)
+    yield from (spec.factors.get(name, "–") for name in varied)
     for judged in (result.valid, result.correct, result.kept_up):
         order = {True: "2", None: "1", False: "0"}[judged.holds]
         yield tag("td", mark(judged.holds), class_="verdict-cell", data_value=order)

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import LoadSpec
+from streamgauge.spec.trial import LoadSpec, ResourceSpec
 from streamgauge.units import format_duration, format_rate, format_size
 
 _MACHINE = {
@@ -18,13 +18,14 @@ _MACHINE = {
     "memory_bytes": "memory",
     "ceiling": "noop ceiling",
 }
+_FIELDS = {"cores": "resources"}
 
 
 def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
     """Return what was set to something else than its default: name, value, default, origin."""
     found = []
     for name, origin in spec.origins.items():
-        field = f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name
+        field = _FIELDS.get(name, f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name)
         if field not in RunSpec.model_fields or field in {"workload", "queries"}:
             continue
         default = RunSpec.model_fields[field].get_default()
@@ -66,10 +67,14 @@ def _write(field: str, value: Any) -> str:
     if field.endswith("_bytes"):
         return format_size(value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
+        return ", ".join(f"{key}={_write(key, item)}" for key, item in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, ResourceSpec):
+        return _write("cores", value.cores)
+    if isinstance(value, tuple):
+        return ", ".join(_write("", each) for each in value)
+    return str(value)
 
 
 def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:

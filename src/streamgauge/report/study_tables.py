@@ -98,11 +98,15 @@ _TOLD = {
         _Told("step max", "append_step.max", format_duration),
     ),
 }
+# Factors that have columns of their own here.
+_LOAD = ("acks", "batch", "linger", "compression", "senders", "source")
+_SHOWN = {"rate", "partitions", *(f"L.{name}" for name in _LOAD)}
 
 
 def _way(result: TrialResult) -> dict[str, Cell]:
     """Return what tells the trials of a study apart."""
     spec, load = result.spec, result.spec.load
+    varied = {name: Cell(value) for name, value in spec.factors.items() if name not in _SHOWN}
     senders = result.sender.get("senders") or load.senders
     return {
         "offered": Cell(format_rate(spec.rate), spec.rate),
@@ -113,6 +117,7 @@ def _way(result: TrialResult) -> dict[str, Cell]:
         "senders": Cell(str(senders or "–")),
         "partitions": Cell(str(spec.partitions), spec.partitions),
         "source": Cell(load.source),
+        **varied,
         "repeat": Cell(str(spec.repeat), spec.repeat),
     }
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from streamgauge.report import ladder, trial_table
 from streamgauge.report.searches import searches
 from streamgauge.report.studies import render_study
+from streamgauge.results.factors import named
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.results.summary import reasons
@@ -71,8 +72,7 @@ def _remarks(results: Sequence[TrialResult], objectives: Sequence[str]) -> Itera
 def _remark(group: Repeats, reason: str, of: Sequence[TrialResult]) -> Text:
     broken = any(each.status != "done" or each.correct.holds is False for each in of)
     which = "" if len(of) == len(group.trials) else _numbered([each.spec.repeat for each in of])
-    what = f"{group.spec.query} at {format_rate(group.spec.rate)}{which}"
-    return Text(f"  {what}: {reason}", style="red" if broken else "")
+    return Text(f"  {named(group.spec)}{which}: {reason}", style="red" if broken else "")
 
 
 def _numbered(numbers: Sequence[int]) -> str:

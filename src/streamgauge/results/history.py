@@ -110,7 +110,7 @@ class Point:
 _FACTORS: Mapping[str, Callable[[RunRecord, TrialResult], Factor]] = {
     "rate": lambda _, result: result.spec.rate,
     "partitions": lambda _, result: result.spec.partitions,
-    "cores": lambda record, result: result.spec.cores or _cores(record),
+    "cores": lambda record, result: result.spec.resources.cores or _cores(record),
     "mode": lambda _, result: result.spec.mode or "none",
     "engine": lambda _, result: result.spec.engine,
     "transport": lambda _, result: result.spec.transport,

@@ -46,6 +46,30 @@ class LoadSpec(Model):
     """Bound on the 99th percentile of append time − intended time for a valid trial."""
 
 
+class ResourceSpec(Model):
+    """What a trial gives the engine."""
+
+    cores: int | None = Field(default=None, ge=1)
+    """CPUs of this machine; None for all."""
+
+
+class ActSpec(Model):
+    """Something the harness does at a set time of a trial."""
+
+    at_s: float = Field(allow_inf_nan=False)
+    """Seconds after the load began."""
+    service: str
+    """What it is done to: kafka, postgres."""
+    name: str
+    """Who does it, by the name of its entry point in `streamgauge.acts`."""
+    arguments: dict[str, JsonValue] = {}
+
+    def __str__(self) -> str:
+        """Write it in a line."""
+        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"at {self.at_s:g} s: {self.name} ({arguments}) on {self.service}"
+
+
 class TrialSpec(Model):
     """One engine, one query, one load, once."""
 
@@ -70,9 +94,17 @@ class TrialSpec(Model):
     preload: bool = False
     """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
-    cores: int | None = None
+    resources: ResourceSpec = ResourceSpec()
     seed: int = 1
     repeat: int = 1
+    factors: dict[str, str] = {}
+    """What the run varies, with this trial's values as they were asked for."""
+    acts: tuple[ActSpec, ...] = ()
+    """What is done while the load lasts."""
+    profile: str | None = None
+    """Name of the profiler that looks at the engine in the measured span."""
+    notes: tuple[str, ...] = ()
+    """What planning changed of what was asked for, and why."""
     quick: bool = False
     keep: bool = False
     load: LoadSpec = LoadSpec()

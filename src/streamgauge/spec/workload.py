@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import FRONT, Form
-from streamgauge.spec.values import Json, Span
+from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,16 +53,6 @@ class Columns:
     """Record i has the row `i % len(ring)`."""
     sentinel: Mapping[str, int]
     """What sentinels say."""
-
-
-@dataclass(frozen=True)
-class Act:
-    """Something the harness does at a set time of a trial."""
-
-    at_s: float
-    """Seconds after the load began."""
-    what: str
-    do: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -137,11 +127,19 @@ class ShapesQueries(Workload, Protocol):
 
 
 @runtime_checkable
-class HasTables(Workload, Protocol):
-    """Ability of a workload: business data in services."""
+class PlansTrials(Workload, Protocol):
+    """Ability of a workload: it decides a part of its trials, before any of them starts."""
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Raise sizes and warm-up to what the data need; tell what was changed and why."""
+        """Raise sizes and times to what the data need, add acts; tell what was changed and why.
+
+        A trial that was planned before is returned as it is.
+        """
+
+
+@runtime_checkable
+class HasTables(Workload, Protocol):
+    """Ability of a workload: business data in services."""
 
     def load_tables(
         self,
@@ -156,9 +154,6 @@ class HasTables(Workload, Protocol):
         self, spec: TrialSpec, services: Services, cache: Path
     ) -> Mapping[str, pa.Table]:
         """Read back the tables that the query's answers need, their pristine state included."""
-
-    def acts(self, spec: TrialSpec, services: Services, measured: Span) -> Sequence[Act]:
-        """Return what is to be done to services while the trial runs."""
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
         """Tell whether every marker's row is there."""

@@ -31,9 +31,9 @@ def test_every_combination_is_tried_as_often_as_asked() -> None:
 
 
 def test_one_way_to_send_needs_no_variants() -> None:
-    run = make_run(variants=(), rates=(5.0,), repeats=1, partitions=3, cores=2)
+    run = make_run(variants=(), rates=(5.0,), repeats=1, partitions=3, resources={"cores": 2})
     (trial,) = Broker(run).plan()
-    assert (trial.partitions, trial.cores, trial.load) == (3, 2, LoadSpec())
+    assert (trial.partitions, trial.resources.cores, trial.load) == (3, 2, LoadSpec())
 
 
 def test_the_answer_is_what_was_reached(make_trial: TrialMaker) -> None:

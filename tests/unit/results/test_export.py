@@ -119,8 +119,30 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
         *({"preset": name} for name in preset_names()),
         {"workload": "espbench", "schedule": "bursts:2k/s,10k/s@1s/10s"},
         {"workload": "espbench", "experiment": "ceiling", "engine": "noop"},
+        {
+            "workload": "rovio",
+            "engine": "reference",
+            "partitions": "1,2",
+            "cores": 1,
+            "load": {"batch": "16KiB,64KiB", "acks": "1", "idempotence": False},
+            "vary": {"P.window": "8s,4s;4s,2s", "E.fault": "drop,drop:4", "rate": "1k/s,2k/s"},
+        },
+        {
+            "workload": "espbench",
+            "queries": ["q4"],
+            "engine": "noop",
+            "acts": [
+                {
+                    "at_s": 5,
+                    "service": "postgres",
+                    "name": "espbench.downtime",
+                    "arguments": {"workplace": 1, "from_s": 6, "to_s": 7.5},
+                }
+            ],
+            "vary": {"duration": ["1m", "2m"], "seed": [1, 2]},
+        },
     ],
-    ids=[*preset_names(), "bursts", "ceiling"],
+    ids=[*preset_names(), "bursts", "ceiling", "several factors", "acts"],
 )
 def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
     planned = plan_run(None, {name: Asked(value) for name, value in asked.items()})
