@@ -1,6 +1,6 @@
-"""Workloads, engines, experiments and transports by name, through entry points; loaded lazily.
+"""Workloads, engines, experiments, their views and transports by name; loaded lazily.
 
-Packages of others register theirs in the same groups that ours use.
+All are entry points: packages of others register theirs in the same groups that ours use.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from streamgauge.errors import NotReady, UsageError, unknown_name
 
-Group = Literal["workloads", "engines", "experiments", "transports"]
+Group = Literal["workloads", "engines", "experiments", "views", "transports"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 

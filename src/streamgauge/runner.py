@@ -23,14 +23,13 @@ from streamgauge.services import runtime
 from streamgauge.services import versions as services_versions
 from streamgauge.services.service import RunningService, Service
 from streamgauge.spec.engine import Fetches
-from streamgauge.spec.experiment import Concludes, Experiment
+from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.transports.kafka import FORGET_BYTES, RECORD_BYTES, KafkaTransport
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
-from streamgauge.trial.ingestion import run_ingestion
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
 from streamgauge.validation.session import Session
@@ -88,8 +87,10 @@ def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Co
     return found
 
 
-def prepare_engine(name: str, listen: Announce) -> None:
+def prepare_engine(name: str | None, listen: Announce) -> None:
     """Let the engine fetch what it needs; refuse to start when it lacks something."""
+    if name is None:
+        return
     engine = load_engine(name)
     problems = engine.check()
     if problems:
@@ -133,7 +134,7 @@ def _topic_bytes(trial: TrialSpec) -> int:
     streams = len(load_workload(trial.workload).queries[trial.query].streams)
     written = 2 * streams * arrivals.records(trial) * RECORD_BYTES
     kept = 8 * streams * trial.partitions * FORGET_BYTES
-    return min(written, kept) if trial.engine == NO_ENGINE else written
+    return min(written, kept) if trial.engine is None else written
 
 
 def _inputs(spec: RunSpec) -> dict[str, Sequence[str]]:
@@ -167,8 +168,7 @@ def _go_on(
                 check_disk([trial], folder.path.parent)
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
-                result = run(trial, bench, path, announce)
+                result = run_trial(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_tables(folder.path, folder.trials())
                 announce(events.ended(result, record.spec.objectives))
@@ -193,10 +193,10 @@ def _conclude(
 ) -> None:
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
-    answer = dict(experiment.answer(results))
-    if isinstance(ceiling := answer.get("ceiling"), float):
+    answer = experiment.answer(results).model_dump(mode="json")
+    if isinstance(experiment, FindsCeiling) and (rate := experiment.ceiling(results)) is not None:
         streams, *_ = _inputs(record.spec).values()
-        ceilings.remember(record.machine, record.spec, streams, ceiling)
+        ceilings.remember(record.machine, record.spec, streams, rate)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

@@ -33,7 +33,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.flight import QueueClient
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 from tests.integration.trials import PATIENT, make_bench, make_spec, ours
 

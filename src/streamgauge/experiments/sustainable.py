@@ -18,13 +18,20 @@ from streamgauge.experiments.search import (
     Tried,
     rounded,
 )
+from streamgauge.experiments.searches import (
+    FLUCTUATE,
+    LatencyAt,
+    SearchAnswer,
+    Searches,
+    SearchParameters,
+    SearchTrial,
+)
 from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
-from streamgauge.spec.experiment import Stage
-from streamgauge.spec.run import FLUCTUATE, RunSpec
+from streamgauge.spec.experiment import FoundByBoth, Stage
+from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.spec.values import Json
 from streamgauge.units import format_count, format_rate
 
 GUESS = 1000.0
@@ -110,16 +117,19 @@ class Sustainable:
 
     name: ClassVar[str] = "sustainable"
     title: ClassVar[str] = "what is the highest rate that the engine sustains?"
+    parameters: ClassVar[type[SearchParameters]] = SearchParameters
+    answers: ClassVar[type[Searches]] = Searches
 
     def __init__(self, run: RunSpec) -> None:
         self._run = run
+        self._asked = SearchParameters.model_validate(run.experiment_options)
         self._queries = tuple(dict.fromkeys(run.queries))
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
-        self._after = run.after[-1:] if run.quick else run.after
+        self._after = self._asked.after[-1:] if run.quick else self._asked.after
         self._probe = Probe(20_000.0, 5.0) if run.quick else PROBES.get(run.transport, Probe())
         self._greater = {} if run.quick else GREATER.get(run.transport, {})
-        _refuse(run, self._rates)
+        _refuse(run, self._asked, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the first trial of each query."""
@@ -149,10 +159,14 @@ class Sustainable:
         ]
         return [stage for stage in stages if stage.trials]
 
+    def rough(self) -> str | None:
+        """Say that a survey is one."""
+        return "survey: a rough answer" if self._asked.survey else None
+
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
         """Return how long warm-up and measuring have to be, so that a trend can be told."""
         trigger_s, window_s = trigger_s or 0.0, (window_ms or 0) / 1000
-        warmup, measured = SURVEY if self._run.survey else FULL
+        warmup, measured = SURVEY if self._asked.survey else FULL
         return warmup.time_s(trigger_s, window_s), measured.time_s(trigger_s, window_s)
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
@@ -168,13 +182,23 @@ class Sustainable:
         step = self._next_step(self._course(trial.query, history))
         return "the next query" if step is None else _WHY[step.role]
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> Searches:
         """Conclude for each query: the rate, between what it lies, what limits it, all trials."""
-        return {
-            "survey": self._run.survey,
-            "quick": self._run.quick,
-            "searches": [self._conclude(query, history) for query in self._queries],
-        }
+        return Searches(
+            survey=self._asked.survey,
+            quick=self._run.quick,
+            searches=tuple(self._conclude(query, history) for query in self._queries),
+        )
+
+    @staticmethod
+    def compare(base: Searches, other: Searches) -> Sequence[FoundByBoth]:
+        """Return what was found of each query that both have searched."""
+        theirs = {search.query: search.found for search in other.searches}
+        return [
+            FoundByBoth(mine.query, mine.found, theirs[mine.query])
+            for mine in base.searches
+            if mine.query in theirs
+        ]
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
         """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
@@ -231,7 +255,7 @@ class Sustainable:
         duration_s = step.times * run.duration_s
         return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
 
-    def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
+    def _conclude(self, query: str, history: Sequence[TrialResult]) -> SearchAnswer:
         course = self._course(query, history)
         found = course.search.found()
         probes = course.probes
@@ -239,25 +263,25 @@ class Sustainable:
         trials += [_told(result, role) for result, role in course.searched]
         trials += [_told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
-        return {
-            "query": query,
-            "rate": found.rate if found else None,
-            "interval": list(interval),
-            "limit": found.limit if found else None,
-            "confirmations": self._thoroughness.confirmations,
-            "conclusion": _conclusion(found, self._thoroughness.confirmations),
-            "catch_up": _catch_up_rate(course.probes),
-            "latency": self._latency(course, found),
-            "trials": trials,
-        }
+        return SearchAnswer(
+            query=query,
+            rate=found.rate if found else None,
+            interval=interval,
+            limit=found.limit if found else None,
+            confirmations=self._thoroughness.confirmations,
+            conclusion=_conclusion(found, self._thoroughness.confirmations),
+            catch_up=_catch_up_rate(course.probes),
+            latency=tuple(self._latency(course, found)),
+            trials=tuple(trials),
+        )
 
-    def _latency(self, course: _Course, found: Found | None) -> list[Json]:
+    def _latency(self, course: _Course, found: Found | None) -> list[LatencyAt]:
         """Name the trials that tell the latency at the rate that was found, and after that."""
         if found is None or found.rate is None:
             return []
         confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
         trials = zip(("100%", *self._after), (confirmed[-1], *course.after), strict=False)
-        return [{"at": at, "trial": result.spec.number} for at, result in trials]
+        return [LatencyAt(at=at, trial=result.spec.number) for at, result in trials]
 
 
 def _after(what: str, found: float) -> Step:
@@ -268,9 +292,9 @@ def _after(what: str, found: float) -> Step:
     return Step(high * 7 / 9, "latency", schedule=f"{FLUCTUATE}:{high:.0f}/s")
 
 
-def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
+def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> None:
     """Refuse what a search cannot do."""
-    if run.survey and run.quick:
+    if asked.survey and run.quick:
         raise UsageError("--survey and --quick exclude each other", "leave one of them out")
     if len(rates) > 2:
         raise UsageError(
@@ -327,29 +351,29 @@ def _is_spoiled(probe: TrialResult) -> bool:
     return probe.status == "invalid" and _caught_up_s(probe) == 0
 
 
-def _told(result: TrialResult, role: Role) -> Json:
+def _told(result: TrialResult, role: Role) -> SearchTrial:
     decision = decide(result)
-    return {
-        "trial": result.spec.number,
-        "role": role,
-        "rate": result.spec.rate,
-        "outcome": decision.outcome,
-        "reason": decision.reason,
-    }
+    return SearchTrial(
+        trial=result.spec.number,
+        role=role,
+        rate=result.spec.rate,
+        outcome=decision.outcome,
+        reason=decision.reason,
+    )
 
 
-def _told_probe(probes: Sequence[TrialResult]) -> Json:
+def _told_probe(probes: Sequence[TrialResult]) -> SearchTrial:
     """Tell what the last of some probes says, together with those before it."""
     probe = probes[-1]
     rate = _catch_up_rate(probes) if _caught_up_s(probe) else None
     reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
-    return {
-        "trial": probe.spec.number,
-        "role": "probe",
-        "rate": probe.spec.rate,
-        "outcome": None,
-        "reason": reason.partition("\n")[0],
-    }
+    return SearchTrial(
+        trial=probe.spec.number,
+        role="probe",
+        rate=probe.spec.rate,
+        outcome=None,
+        reason=reason.partition("\n")[0],
+    )
 
 
 def _conclusion(found: Found | None, confirmations: int) -> str:

@@ -35,7 +35,6 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.load.settings import producer_settings
 from streamgauge.spec.addresses import parse_kafka
-from streamgauge.spec.trial import NO_ENGINE
 from streamgauge.spec.workload import Workload
 
 _FLUSH_S = 35.0
@@ -55,7 +54,7 @@ class Sender:
         self._errors = 0
         self._requests_s: list[float] = []
         # Without acknowledgements nothing but the client's own questions is answered.
-        asks = job.spec.engine == NO_ENGINE and job.spec.load.acks != "0"
+        asks = job.spec.engine is None and job.spec.load.acks != "0"
         self._producer = Producer(
             {
                 **settings,

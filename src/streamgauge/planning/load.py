@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked, explain
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec
+from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_duration, parse_duration, parse_size
 
 _SENDERS = ("senders", "spark_master")
@@ -40,7 +40,7 @@ def ways_to_send(fields: Mapping[str, Any]) -> dict[str, Any]:
     partitions = [_whole("partitions", text) for text in _values(fields.get("partitions", 1))]
     variants = tuple({"load": load, "partitions": count} for count in partitions for load in loads)
     first = {"load": loads[0], "partitions": partitions[0]}
-    if len(variants) > 1 and fields.get("engine") != NO_ENGINE:
+    if len(variants) > 1 and fields.get("engine", "spark") is not None:
         raise UsageError(
             "several values of a setting of the load make no trial",
             "Give one value, or try all with --experiment broker.",

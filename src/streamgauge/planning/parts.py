@@ -14,7 +14,11 @@ from streamgauge.spec.workload import Query, ShapesQueries, Workload
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
-    """Return the trial's job as its engine resolves it; refused modes end here."""
+    """Return the trial's job as its engine resolves it; refused modes end here.
+
+    A trial without an engine has no job.
+    """
+    assert spec.engine is not None
     job = JobSpec(
         workload=spec.workload,
         query=spec.query,
@@ -39,8 +43,13 @@ def trial_query(spec: TrialSpec) -> Query:
 
 def load_experiment(spec: RunSpec) -> Experiment:
     """Return the run's experiment."""
-    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    build = cast(Callable[[RunSpec], Experiment], experiment_type(spec.experiment))
     return build(spec)
+
+
+def experiment_type(name: str) -> type[Experiment]:
+    """Return the experiment of that name, for what is known of it before there is a run."""
+    return cast(type[Experiment], registry.load("experiments", name))
 
 
 def load_workload(name: str) -> Workload:

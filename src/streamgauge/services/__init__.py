@@ -79,9 +79,8 @@ def _choose_kafka(spec: RunSpec, options: Options | None) -> Service[Any]:
     from streamgauge.services.given import GivenKafka
     from streamgauge.services.kafka import EmbeddedKafka
     from streamgauge.spec import addresses
-    from streamgauge.spec.trial import NO_ENGINE
 
-    alone = spec.engine == NO_ENGINE
+    alone = spec.engine is None
     if spec.kafka is None:
         return EmbeddedKafka(options, jmx=alone)
     endpoint = addresses.parse_kafka(spec.kafka)

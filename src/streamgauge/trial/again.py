@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge.errors import UsageError
 from streamgauge.planning import load_engine, trial_job, trial_query
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import kept
@@ -18,9 +19,11 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     """Recompute the answers of a finished trial and compare its kept outputs with them.
 
     Raises:
-        UsageError: The trial's records were not kept.
+        UsageError: The trial has no engine, or its records were not kept.
     """
     spec = result.spec
+    if spec.engine is None:
+        raise UsageError(f"trial {spec.number} has no engine, so it has no answers to validate")
     query = trial_query(spec)
     inputs, output = kept.kept_records(folder, query, spec)
     tables = kept.read_tables(folder)
