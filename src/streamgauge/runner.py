@@ -76,6 +76,7 @@ def resume(
 
 def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Counts]:
     """Validate every finished trial of a run once more, from its kept records."""
+    folder.record()  # refuses what another version wrote
     done = [result for result in folder.trials() if result.status == "done"]
     found = {}
     with TemporaryDirectory(dir=runtime.data_dir()) as place, Session(Path(place)) as session:

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from streamgauge.errors import Unmeasured, UsageError
+from streamgauge.errors import UsageError
+from streamgauge.experiments.conclusions import (
+    catch_up_rate,
+    caught_up_s,
+    conclusion,
+    exit_code_of,
+    is_spoiled,
+    told,
+    told_of_probe,
+)
 from streamgauge.experiments.search import (
     BRACKET,
     Ends,
@@ -24,11 +33,9 @@ from streamgauge.experiments.searches import (
     SearchAnswer,
     Searches,
     SearchParameters,
-    SearchTrial,
 )
-from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide
-from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
+from streamgauge.measure.verdicts import worst
 from streamgauge.spec.experiment import FoundByBoth, Stage
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec
@@ -203,7 +210,7 @@ class Sustainable:
     def exit_code(self, history: Sequence[TrialResult]) -> int:
         """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
         found = (self._course(query, history).search.found() for query in self._queries)
-        return worst(_exit_code(each) for each in found if each is not None)
+        return worst(exit_code_of(each) for each in found if each is not None)
 
     def _course(self, query: str, history: Sequence[TrialResult]) -> _Course:
         mine = [result for result in history if result.spec.query == query]
@@ -220,7 +227,7 @@ class Sustainable:
             return Ends(low, high)
         if self._rates:
             return Ends.around(self._rates[0])
-        return Ends.around(_catch_up_rate(probes) or GUESS)
+        return Ends.around(catch_up_rate(probes) or GUESS)
 
     def _next_step(self, course: _Course) -> Step | None:
         if not self._rates and (times := self._next_probe(course.probes)):
@@ -236,12 +243,12 @@ class Sustainable:
         """Return how many times a backlog is to be worked off; None when that was done."""
         if not done:
             return 1
-        if _is_spoiled(done[-1]):
-            once = not any(map(_is_spoiled, done[-2:-1]))
+        if is_spoiled(done[-1]):
+            once = not any(map(is_spoiled, done[-2:-1]))
             return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
-        first, *greater = (probe for probe in done if not _is_spoiled(probe))
-        passed_s = _caught_up_s(first)
-        if passed_s == 0 or any(map(_caught_up_s, greater)):
+        first, *greater = (probe for probe in done if not is_spoiled(probe))
+        passed_s = caught_up_s(first)
+        if passed_s == 0 or any(map(caught_up_s, greater)):
             return None
         left = [times for limit_s, times in self._greater.items() if passed_s < limit_s]
         return next(iter(left[len(greater) :]), None)  # the next, where one was too much for it
@@ -259,9 +266,9 @@ class Sustainable:
         course = self._course(query, history)
         found = course.search.found()
         probes = course.probes
-        trials = [_told_probe(probes[:count]) for count in range(1, len(probes) + 1)]
-        trials += [_told(result, role) for result, role in course.searched]
-        trials += [_told(result, "latency") for result in course.after]
+        trials = [told_of_probe(probes[:count]) for count in range(1, len(probes) + 1)]
+        trials += [told(result, role) for result, role in course.searched]
+        trials += [told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
         return SearchAnswer(
             query=query,
@@ -269,8 +276,8 @@ class Sustainable:
             interval=interval,
             limit=found.limit if found else None,
             confirmations=self._thoroughness.confirmations,
-            conclusion=_conclusion(found, self._thoroughness.confirmations),
-            catch_up=_catch_up_rate(course.probes),
+            conclusion=conclusion(found, self._thoroughness.confirmations),
+            catch_up=catch_up_rate(course.probes),
             latency=tuple(self._latency(course, found)),
             trials=tuple(trials),
         )
@@ -319,82 +326,3 @@ def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> No
 
 def _tried(result: TrialResult) -> Tried:
     return Tried(result.spec.rate, decide(result).outcome)
-
-
-def _catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
-    """Return the rate per input stream that the probes tell, as all rates are.
-
-    By how much longer the engine was busy with the greater backlog: that is free of its start. An
-    engine that was hardly busy for longer is told by the shortest time that can be told.
-    """
-    told = [(_backlog(probe), _caught_up_s(probe)) for probe in probes if _caught_up_s(probe)]
-    if not told:
-        return None
-    (less, shorter_s), (more, longer_s) = [(0.0, 0.0), *told][-2:]
-    return (more - less) / max(longer_s - shorter_s, LEAST_S)
-
-
-def _backlog(probe: TrialResult) -> float:
-    """Count the records of each stream that lay there."""
-    return probe.spec.rate * probe.spec.duration_s
-
-
-def _caught_up_s(probe: TrialResult) -> float:
-    """Return how long the engine was busy with a backlog; 0 when it did not get through."""
-    if "rate.catch_up" not in probe.metrics:
-        return 0.0
-    return probe.metrics["rate.offered"] * probe.spec.duration_s / probe.metrics["rate.catch_up"]
-
-
-def _is_spoiled(probe: TrialResult) -> bool:
-    """Tell whether something outside the engine kept a probe from telling anything."""
-    return probe.status == "invalid" and _caught_up_s(probe) == 0
-
-
-def _told(result: TrialResult, role: Role) -> SearchTrial:
-    decision = decide(result)
-    return SearchTrial(
-        trial=result.spec.number,
-        role=role,
-        rate=result.spec.rate,
-        outcome=decision.outcome,
-        reason=decision.reason,
-    )
-
-
-def _told_probe(probes: Sequence[TrialResult]) -> SearchTrial:
-    """Tell what the last of some probes says, together with those before it."""
-    probe = probes[-1]
-    rate = _catch_up_rate(probes) if _caught_up_s(probe) else None
-    reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
-    return SearchTrial(
-        trial=probe.spec.number,
-        role="probe",
-        rate=probe.spec.rate,
-        outcome=None,
-        reason=reason.partition("\n")[0],
-    )
-
-
-def _conclusion(found: Found | None, confirmations: int) -> str:
-    if found is None:
-        return "not known yet: the search is not over"
-    low, high = found.interval
-    if found.rate is None:
-        if low is not None:
-            return f"not settled: {format_rate(low)} held, but not each time"
-        if found.limit == "driver":
-            return "not known: the driver was the limit at every rate"
-        return f"no rate passes, down to {format_rate(high or 0.0)}"
-    held = f"{format_rate(found.rate)} sustained, confirmed {confirmations} of {confirmations}"
-    if high is None:
-        return f"at least {held}: no higher rate was to be tried"
-    if found.limit == "driver":
-        return f"at least {held}; at {format_rate(high)} the driver was the limit"
-    return f"{held}; {format_rate(high)} is not"
-
-
-def _exit_code(found: Found) -> int:
-    if found.limit == "driver":
-        return Unmeasured.exit_code
-    return NOT_KEPT_EXIT_CODE if found.rate is None else 0

@@ -62,7 +62,8 @@ def _parameters(
             continue
         if key == SURVEY:
             raise UsageError(
-                f"{name} searches nothing: it has no parameter survey", "leave --survey out"
+                f"{name} searches nothing: it has no parameter survey",
+                "leave --survey or -X survey out",
             )
         raise unknown_name(f"parameter of {name}", key, list(model.model_fields))
     values = {
