@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamgauge.metrics import parse_objective
-from streamgauge.report.trial import label
 from streamgauge.results.folder import RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -60,7 +59,7 @@ def doubts(
     for result in results:
         quiet = {result.kept_up.reason} if overloaded or result.spec.quick else set()
         why = reasons(result, objectives)
-        told += [f"{label(result)}: {reason}" for reason in why if reason not in quiet]
+        told += [f"{_label(result)}: {reason}" for reason in why if reason not in quiet]
     return told
 
 
@@ -120,7 +119,13 @@ def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
 def _those(found: Sequence[TrialResult], total: int) -> str:
     if len(found) > 2:
         return f"all {total} trials" if len(found) == total else f"{len(found)} of {total} trials"
-    return " and ".join(label(result) for result in found)
+    return " and ".join(_label(result) for result in found)
+
+
+def _label(result: TrialResult) -> str:
+    from streamgauge.report.trial import label  # slow to load, and not needed in the terminal
+
+    return label(result)
 
 
 def _verb(words: str, number: int) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
 from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
 from streamgauge.report.markup import Html
-from streamgauge.report.run import RunView
 from streamgauge.report.search import ladder
 from streamgauge.report.search.picture import ladders
 from streamgauge.report.search.rungs import carrying, latency_trials
@@ -19,6 +19,9 @@ from streamgauge.report.trials import trials_table
 from streamgauge.report.vega import Spec
 from streamgauge.report.view import Stamp, View
 from streamgauge.spec.trial import TrialResult
+
+if TYPE_CHECKING:
+    from streamgauge.report.run import RunView
 
 _SURVEY = Stamp(
     "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
 
 from streamgauge.report.markup import Html, number, table
 from streamgauge.report.remarks import remarks
-from streamgauge.report.run import RunView
 from streamgauge.report.study import stairs, terminal
 from streamgauge.report.study.tables import APPEND_TIMES, INTAKE, Column, study_table
 from streamgauge.report.view import View
+
+if TYPE_CHECKING:
+    from streamgauge.report.run import RunView
 
 
 class BrokerView(View):
