@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from streamgauge.spec.transport import Transport
 
 Group = Literal[
-    "workloads", "engines", "experiments", "transports", "services", "acts", "profilers"
+    "services",
+    "transports",
+    "workloads",
+    "engines",
+    "experiments",
+    "views",
+    "acts",
+    "profilers",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 

@@ -31,13 +31,12 @@ from streamgauge.services.choice import service as service_of
 from streamgauge.services.service import RunningService, Startable, start_all
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.engine import Fetches, Problem
-from streamgauge.spec.experiment import Concludes, Experiment
+from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
-from streamgauge.trial.ingestion import run_ingestion
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
 from streamgauge.validation.session import Session
@@ -86,6 +85,7 @@ def resume(
 
 def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Counts]:
     """Validate every finished trial of a run once more, from its kept records."""
+    folder.record()  # refuses what another version wrote
     done = [result for result in folder.trials() if result.status == "done"]
     found = {}
     with TemporaryDirectory(dir=runtime.data_dir()) as place, Session(Path(place)) as session:
@@ -99,6 +99,8 @@ def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Co
 
 def prepare_engine(spec: RunSpec, listen: Announce) -> None:
     """Let the engine fetch what it needs; refuse to start when it lacks something."""
+    if spec.engine is None:
+        return
     engine = load_engine(spec.engine)
     _refuse_unready(f"engine {spec.engine}", engine.check())
     if isinstance(engine, Fetches):
@@ -108,7 +110,7 @@ def prepare_engine(spec: RunSpec, listen: Announce) -> None:
 
 def _versions(spec: RunSpec, services: Sequence[Startable]) -> dict[str, str]:
     """Return the versions of the engine, and of the services that we start ourselves."""
-    found = dict(load_engine(spec.engine).versions())
+    found = {} if spec.engine is None else dict(load_engine(spec.engine).versions())
     for each in services:
         if each.name not in spec.services:
             found |= service_of(each.name).versions()
@@ -194,8 +196,7 @@ def _go_on(
                 check_disk([trial], folder.path.parent)
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
-                result = run(trial, bench, path, announce)
+                result = run_trial(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_tables(folder.path, folder.trials())
                 announce(events.ended(result, record.spec.objectives))
@@ -213,10 +214,10 @@ def _conclude(
 ) -> None:
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
-    answer = dict(experiment.answer(results))
-    if isinstance(ceiling := answer.get("ceiling"), float):
+    answer = experiment.answer(results).model_dump(mode="json")
+    if isinstance(experiment, FindsCeiling) and (rate := experiment.ceiling(results)) is not None:
         streams, *_ = _inputs(record.spec).values()
-        ceilings.remember(record.machine, record.spec, streams, ceiling)
+        ceilings.remember(record.machine, record.spec, streams, rate)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )

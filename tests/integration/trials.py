@@ -15,7 +15,7 @@ from streamgauge.services.service import RunningService
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.trial import LoadSpec, TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 
 # A busy machine may delay a record; what these tests show does not depend on it.

@@ -24,8 +24,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
     from streamgauge.planning import load_experiment, settle
     from streamgauge.results.events import count_trials
-    from streamgauge.spec.experiment import Outlines
-    from streamgauge.spec.trial import NO_ENGINE
+    from streamgauge.spec.experiment import MayBeRough, Outlines
 
     experiment = load_experiment(spec)
     trials, total = [settle(trial) for trial in experiment.plan()], count_trials(experiment)
@@ -36,12 +35,13 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     if spec.profile is not None:
         print_line(f"profiler {spec.profile} looks at the engine in the measured time")
     if isinstance(experiment, Outlines):
-        _show_outline(spec, experiment.outline(), total)
+        rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
+        _show_outline(spec, experiment.outline(), total, f" ({rough})" if rough else "")
         for trial in trials:
             _show_settled(trial, f"  {trial.query}, first trial: ")
         return
     for trial in trials:
-        how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
+        how = _way_to_send(trial) if trial.engine is None else _engine(trial)
         print_line(
             f"{trial.number:3}  {format_rate(trial.rate):>8}  {how},"
             f" {trial.partitions} partition(s), repeat {trial.repeat}{_varied(trial)}"
@@ -56,9 +56,8 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     )
 
 
-def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int) -> None:
-    stamp = " (survey: a rough answer)" if spec.survey else ""
-    print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}{stamp}:")
+def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str) -> None:
+    print_line(f"for each of {', '.join(spec.queries)} {spec.on_engine}{stamp}:")
     for stage in stages:
         print_line(f"{stage.trials:4}  {stage.what}")
     load_s = total * (spec.warmup_s + spec.duration_s)

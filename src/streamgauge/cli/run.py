@@ -126,6 +126,15 @@ def run(
             envvar=_twin("ENGINE_OPTIONS"),
         ),
     ] = None,
+    experiment_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-X",
+            metavar="KEY=VALUE",
+            help="Parameter of the experiment: survey=true, after=90%,50%.",
+            envvar=_twin("EXPERIMENT_OPTIONS"),
+        ),
+    ] = None,
     load: Annotated[
         list[str] | None,
         typer.Option(
@@ -199,7 +208,7 @@ def run(
         bool,
         typer.Option(
             "--survey",
-            help="Search by trials of 30 s + 60 s: a rough answer.",
+            help="Search by trials of 30 s + 60 s, a rough answer: short for -X survey=true.",
             envvar=_twin("SURVEY"),
         ),
     ] = False,
@@ -283,6 +292,7 @@ def run(
         "seed": seed,
         "parameters": _pairs("-P", parameters),
         "engine_options": _pairs("-E", engine_options),
+        "experiment_options": _pairs("-X", experiment_options),
         "load": _pairs("-L", load),
         "vary": _pairs("--vary", vary),
         "senders": senders,
@@ -431,7 +441,7 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
     from streamgauge.errors import Interrupted
-    from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
+    from streamgauge.measure.verdicts import exit_code
     from streamgauge.metrics import parse_objective
     from streamgauge.planning import load_experiment
     from streamgauge.spec.experiment import Concludes
@@ -443,8 +453,6 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     if isinstance(experiment, Concludes):
         interrupted = record.status == "interrupted"
         return Interrupted.exit_code if interrupted else experiment.exit_code(folder.trials())
-    if record.status != "interrupted" and "ceiling" in record.answer:
-        return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(
         folder.trials(), interrupted=record.status == "interrupted", objectives=objectives

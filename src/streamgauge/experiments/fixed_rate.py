@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from streamgauge.errors import UsageError
 from streamgauge.experiments.combinations import every_combination, first_without_result
+from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.spec.values import Json
+from streamgauge.spec.trial import Model, TrialResult, TrialSpec
+
+
+class Tally(Model):
+    """How many trials were planned, and what came of them."""
+
+    trials: int
+    done: int
+    correct: int
+    kept_up: int
+    """Of the valid ones, as the correct ones are."""
 
 
 class FixedRate:
@@ -17,10 +26,10 @@ class FixedRate:
 
     name: ClassVar[str] = "fixed-rate"
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
+    parameters: ClassVar[type[NoParameters]] = NoParameters
+    answers: ClassVar[type[Tally]] = Tally
 
     def __init__(self, run: RunSpec) -> None:
-        if run.survey:
-            raise UsageError("fixed-rate searches nothing", "leave --survey out")
         self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
@@ -44,15 +53,15 @@ class FixedRate:
             return "the next rate"
         return "the next query at this rate"
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> Tally:
         """Count the trials by what came of them; an invalid one says nothing of the engine."""
         valid = [result for result in history if result.valid.holds is True]
-        return {
-            "trials": len(self._trials),
-            "done": sum(result.status == "done" for result in history),
-            "correct": sum(result.correct.holds is True for result in valid),
-            "kept_up": sum(result.kept_up.holds is True for result in valid),
-        }
+        return Tally(
+            trials=len(self._trials),
+            done=sum(result.status == "done" for result in history),
+            correct=sum(result.correct.holds is True for result in valid),
+            kept_up=sum(result.kept_up.holds is True for result in valid),
+        )
 
 
 def _changed(trial: TrialSpec, before: TrialSpec) -> str:

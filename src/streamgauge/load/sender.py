@@ -33,7 +33,6 @@ from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.transport import Single, TakesRecords
-from streamgauge.spec.trial import NO_ENGINE
 from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0
@@ -54,7 +53,7 @@ class Sender:
         endpoints = self._endpoints = read_endpoints(job.endpoints)
         transport = registry.transport(endpoints.transport)
         assert isinstance(transport, TakesRecords), f"{transport.name} has a sender of its own"
-        asks = job.spec.engine == NO_ENGINE
+        asks = job.spec.engine is None
         self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}
         self._payloads: dict[str, Payloads] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -27,7 +27,6 @@ class Side:
     workload_version: str | None
     status: str
     trials: tuple[TrialResult, ...]
-    answer: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def usable(result: TrialResult) -> bool:

@@ -15,7 +15,7 @@ from streamgauge.metrics import parse_objective
 from streamgauge.planning.parts import load_experiment, load_workload
 from streamgauge.planning.trial import check_acts, settle
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, TrialSpec
+from streamgauge.spec.trial import TrialSpec
 
 
 def check(spec: RunSpec) -> None:
@@ -28,7 +28,7 @@ def check(spec: RunSpec) -> None:
         parse_objective(objective)
     if spec.profile is not None:
         registry.load("profilers", spec.profile)
-        if spec.engine == NO_ENGINE:
+        if spec.engine is None:
             raise UsageError("there is no engine to profile", "Leave --profile out.")
     trials = load_experiment(spec).plan()
     registry.transport(spec.transport)

@@ -11,12 +11,16 @@ from streamgauge.spec.engine import Engine, JobSpec
 from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.profile import Profiler
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, TrialSpec
+from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Query, ShapesQueries, Workload
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
-    """Return the trial's job as its engine resolves it; refused modes end here."""
+    """Return the trial's job as its engine resolves it; refused modes end here.
+
+    A trial without an engine has no job.
+    """
+    assert spec.engine is not None
     job = JobSpec(
         workload=spec.workload,
         query=spec.query,
@@ -42,7 +46,7 @@ def trial_query(spec: TrialSpec) -> Query:
 def trial_services(spec: TrialSpec) -> tuple[str, ...]:
     """Name the services that a trial uses: without an engine nobody answers its query."""
     carrying = registry.transport(spec.transport).services
-    if spec.engine == NO_ENGINE:
+    if spec.engine is None:
         return carrying
     queries = load_workload(spec.workload).queries
     return tuple(dict.fromkeys((*carrying, *queries[spec.query].services)))
@@ -50,8 +54,13 @@ def trial_services(spec: TrialSpec) -> tuple[str, ...]:
 
 def load_experiment(spec: RunSpec) -> Experiment:
     """Return the run's experiment."""
-    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    build = cast(Callable[[RunSpec], Experiment], experiment_type(spec.experiment))
     return build(spec)
+
+
+def experiment_type(name: str) -> type[Experiment]:
+    """Return the experiment of that name, for what is known of it before there is a run."""
+    return cast(type[Experiment], registry.load("experiments", name))
 
 
 def load_workload(name: str) -> Workload:

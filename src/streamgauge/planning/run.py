@@ -16,14 +16,21 @@ from streamgauge.load import arrivals
 from streamgauge.planning import factors
 from streamgauge.planning.asked import Asked, explain
 from streamgauge.planning.checks import check
+from streamgauge.planning.experiment import DEFAULT, OPTIONS, SURVEY, settle_experiment, with_survey
 from streamgauge.planning.load import as_list, on_spark
-from streamgauge.planning.parts import load_experiment, load_workload, trial_job, trial_query
+from streamgauge.planning.parts import (
+    experiment_type,
+    load_experiment,
+    load_workload,
+    trial_job,
+    trial_query,
+)
 from streamgauge.planning.presets import read_preset
 from streamgauge.planning.services import check_settings, take_services, with_services
 from streamgauge.planning.settings import read_settings
 from streamgauge.spec.experiment import NeedsTime
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, TrialSpec
+from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Workload
 from streamgauge.units import format_duration
 
@@ -71,13 +78,15 @@ def _target(target: str) -> dict[str, Asked]:
     return fields
 
 
-_PAIRS = {"parameters", "engine_options", "service_settings", "tags", "vary"}
+_PAIRS = {"parameters", "engine_options", OPTIONS, "service_settings", "tags", "vary"}
 
 
 def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     """Let later layers win; fields of key=value pairs are merged pair by pair."""
     merged: dict[str, Asked] = {}
-    for layer in layers:
+    for layer in map(with_survey, layers):
+        if _asks_another(layer, merged):
+            merged.pop(OPTIONS, None)
         for name, asked in layer.items():
             value = asked.value
             if name in _PAIRS and name in merged:
@@ -87,6 +96,12 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
                 value = [{**base, **more} for base in before for more in as_list(value)]
             merged[name] = Asked(value, asked.origin)
     return merged
+
+
+def _asks_another(layer: Mapping[str, Asked], merged: Mapping[str, Asked]) -> bool:
+    """Tell whether a layer asks for another experiment, whose parameters are others."""
+    before = merged["experiment"].value if "experiment" in merged else DEFAULT
+    return "experiment" in layer and layer["experiment"].value != before
 
 
 def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
@@ -118,7 +133,7 @@ def _run_spec(
     fields = read({"parameters": {}, **_values(settings), **first})
     if "rate" in vary:
         fields |= read({"rates": vary["rate"]})
-    fields |= _without_engine(fields, workload) | {"origins": origins}
+    fields |= settle_experiment(fields, workload) | {"origins": origins}
     fields["queries"] = _queries(workload, fields.get("queries"))
     check_settings(fields.get("service_settings", {}))
     if fields.get("schedule") and origins.get("duration", "quick") == "quick":
@@ -149,7 +164,7 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     if spec.quick or not isinstance(experiment, NeedsTime):
         return spec
     needed = [
-        experiment.least_times(trial_job(trial).trigger_s, trial_query(trial).window_ms)
+        experiment.least_times(_trigger_s(trial), trial_query(trial).window_ms)
         for trial in experiment.plan()
     ]
     times: dict[str, float] = {}
@@ -158,27 +173,18 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     ):
         asked_s = getattr(spec, f"{name}_s") if name in spec.origins else least_s
         if asked_s < least_s:
+            rough = SURVEY in experiment_type(spec.experiment).parameters.model_fields
             raise UsageError(
                 f"{name} {format_duration(asked_s)} is too short:"
                 f" {spec.experiment} needs {format_duration(least_s)} here",
-                "leave it out, or ask for a rough answer by --survey",
+                "leave it out" + (", or ask for a rough answer by --survey" if rough else ""),
             )
         times[f"{name}_s"] = asked_s
     return spec.model_copy(update=times)
 
 
-def _without_engine(fields: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
-    """Settle engine and query of an experiment that looks at the broker alone."""
-    name = fields.get("experiment", RunSpec.model_fields["experiment"].default)
-    engine = getattr(registry.load("experiments", str(name)), "engine", None)
-    given = fields.get("engine")
-    if engine is None:
-        if given == NO_ENGINE:
-            raise UsageError(f"experiment {name} needs an engine", "Choose one with --engine.")
-        return {}
-    if given not in (None, engine):
-        raise UsageError(f"experiment {name} has no engine", "Leave --engine out.")
-    return {"engine": engine, "queries": (fields.get("queries") or workload.default_queries)[:1]}
+def _trigger_s(trial: TrialSpec) -> float | None:
+    return None if trial.engine is None else trial_job(trial).trigger_s
 
 
 def _shape_length(schedule: str) -> dict[str, float]:

@@ -13,7 +13,6 @@ from streamgauge.services import choice
 from streamgauge.services.service import Options, Startable
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE
 
 
 def needed_services(spec: RunSpec) -> list[str]:
@@ -71,7 +70,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 def _choose(spec: RunSpec, name: str, options: Options) -> Startable:
     settings = _settings_of(spec.service_settings, name)
-    options = replace(options, counts=spec.engine == NO_ENGINE)
+    options = replace(options, counts=spec.engine is None)
     if name not in spec.services:
         return choice.embedded(name, options, settings)
     # Who connects was left out of the spec, which is written down; the environment knows the rest.

@@ -22,7 +22,7 @@ def settle(trial: TrialSpec) -> TrialSpec:
         trial, notes = workload.plan(trial)
     return trial.model_copy(
         update={
-            "mode": trial_job(trial).mode,
+            "mode": None if trial.engine is None else trial_job(trial).mode,
             "acts": tuple(sorted(trial.acts, key=lambda act: act.at_s)),
             "notes": (*trial.notes, *notes),
         }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from streamgauge import registry
 from streamgauge.results.folder import RunRecord
+from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import LoadSpec, ResourceSpec
 from streamgauge.units import format_duration, format_rate, format_size
@@ -30,6 +32,9 @@ def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
             continue
         default = RunSpec.model_fields[field].get_default()
         value = getattr(spec, field)
+        if field == "experiment_options":
+            found += [(key, *pair, origin) for key, pair in _options(spec).items()]
+            continue
         if isinstance(value, LoadSpec):
             found += [(f"load {key}", *pair, origin) for key, pair in _load(value).items()]
         else:
@@ -56,7 +61,7 @@ def services(spec: RunSpec) -> str:
 
 def _write(field: str, value: Any) -> str:
     """Write a value as people write it."""
-    if value is None or value in ({}, ()):
+    if value is None or value in ({}, (), []):
         return "–"
     if field == "rates":
         return ", ".join(format_rate(rate) for rate in value)
@@ -72,9 +77,21 @@ def _write(field: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, ResourceSpec):
         return _write("cores", value.cores)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return ", ".join(_write("", each) for each in value)
     return str(value)
+
+
+def _options(spec: RunSpec) -> dict[str, tuple[str, str]]:
+    """Return value and default of each of the experiment's parameters."""
+    usual = {}
+    if spec.experiment in registry.names("experiments"):  # else its package is gone by now
+        experiment = cast(type[Experiment], registry.load("experiments", spec.experiment))
+        usual = experiment.parameters.model_construct().model_dump(mode="json")
+    return {
+        name: (_write(name, value), _write(name, usual.get(name)))
+        for name, value in spec.experiment_options.items()
+    }
 
 
 def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from streamgauge.spec.trial import ActSpec, LoadSpec, Model, ResourceSpec, TrialSpec
 
-FLUCTUATE = "fluctuate"
-"""High, a third of it, high again."""
 FACTORS = {
     "rate": "rates",
     "partitions": "partitions",
@@ -23,7 +20,6 @@ OPTION_FACTORS = {"E": "engine_options", "P": "parameters", "L": "load"}
 """Settings whose options can be varied, by the letter that such a factor begins with."""
 LOADS = "load"
 """The factor whose values are several options of the load at once: of a preset's list of loads."""
-_SHARE = re.compile(r"[1-9][0-9]{0,2}%")
 Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
@@ -54,10 +50,13 @@ class RunSpec(Model):
     queries: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, JsonValue] = {}
     """The workload's parameters (-P), complete."""
-    engine: str = "spark"
+    engine: str | None = "spark"
+    """None where the experiment's trials have none."""
     engine_options: dict[str, str] = {}
     """The engine's options (-E), as given."""
     experiment: str = "fixed-rate"
+    experiment_options: dict[str, JsonValue] = {}
+    """The experiment's parameters (-X), complete."""
     preset: str | None = None
     transport: str = "kafka"
     rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
@@ -82,10 +81,6 @@ class RunSpec(Model):
     objectives: tuple[str, ...] = ()
     tags: dict[str, str] = {}
     quick: bool = False
-    survey: bool = False
-    """A search by short trials: a rough answer, stamped as such."""
-    after: tuple[str, ...] = ("90%", "50%")
-    """What a search tries at the rate that it has found: shares of it, or `fluctuate`."""
     keep: bool = False
     services: dict[str, str] = {}
     """Addresses of given services by name, without user info; the others are embedded."""
@@ -95,6 +90,16 @@ class RunSpec(Model):
     """Settings of services (-S), as given: `kafka.replication`."""
     origins: dict[str, Origin] = {}
     """Where each value came from that is not a default."""
+
+    @property
+    def subject(self) -> str:
+        """What is looked at, as a title: `espbench on spark`."""
+        return f"{self.workload} {self.on_engine}"
+
+    @property
+    def on_engine(self) -> str:
+        """With what it is run, after its name: `on spark`."""
+        return "without an engine" if self.engine is None else f"on {self.engine}"
 
     def trial(self, number: int, query: str, rate: float, **other: Any) -> TrialSpec:
         """Return a trial of this run: as the run is, but for what is named."""
@@ -107,16 +112,6 @@ class RunSpec(Model):
         if any(rate <= 0 for rate in rates):
             raise ValueError("a rate must be above 0")
         return rates
-
-    @field_validator("after")
-    @classmethod
-    def _after_is_known(cls, after: tuple[str, ...]) -> tuple[str, ...]:
-        for what in after:
-            if what != FLUCTUATE and not _SHARE.fullmatch(what):
-                raise ValueError(
-                    f"{what!r} is neither a share of the rate, as 90%, nor {FLUCTUATE}"
-                )
-        return after
 
     @model_validator(mode="after")
     def _load_can_be_sent(self) -> RunSpec:

@@ -6,9 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-NO_ENGINE = "none"
-"""Name of the engine of a trial that has none: the broker alone is looked at."""
-
 MOST_SENDERS = 64
 
 Status = Literal["done", "failed", "invalid", "interrupted"]
@@ -71,7 +68,7 @@ class ActSpec(Model):
 
 
 class TrialSpec(Model):
-    """One engine, one query, one load, once."""
+    """One engine or none, one query, one load, once."""
 
     number: int
     """Position in the run, from 1."""
@@ -79,7 +76,8 @@ class TrialSpec(Model):
     query: str
     parameters: dict[str, JsonValue]
     """The workload's parameters, complete."""
-    engine: str
+    engine: str | None
+    """None for a trial without a job: the broker alone is looked at."""
     mode: str | None = None
     engine_options: dict[str, str] = {}
     transport: str = "kafka"

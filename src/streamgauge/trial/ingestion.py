@@ -40,11 +40,6 @@ _SETTLE_S = 10.0
 _TIMES = pa.schema([("offset", pa.int64()), ("appended", pa.int64()), ("intended", pa.int64())])
 
 
-def run_ingestion(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
-    """Run one trial without an engine; never raises for what spoils a trial."""
-    return Ingestion(spec, bench, folder, announce).run()
-
-
 class Ingestion(Trial):
     """One trial of the broker under way."""
 

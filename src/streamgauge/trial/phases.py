@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -37,7 +38,7 @@ from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.act import Act
 from streamgauge.spec.endpoints import Endpoint, Endpoints
-from streamgauge.spec.engine import Job, Resources
+from streamgauge.spec.engine import Engine, Job, Resources
 from streamgauge.spec.trial import ActSpec, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, Query
@@ -70,22 +71,17 @@ _LEAD_S = 0.5
 """Between the decision to begin and the first intended time."""
 
 
-def run_trial(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
-    """Run one trial and return what came of it; never raises for what spoils a trial."""
-    return Trial(spec, bench, folder, announce).run()
-
-
 class Trial:
-    """One trial under way."""
+    """One trial with an engine under way."""
 
     def __init__(self, spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> None:
         self.bench = bench
         self.folder = folder
         self.workload = load_workload(spec.workload)
-        self.engine = load_engine(spec.engine)
         self.query: Query = trial_query(spec)
         self.spec = spec
-        self.outcome = Outcome(spec=spec, job=trial_job(spec), warnings=list(spec.notes))
+        job = None if spec.engine is None else trial_job(spec)
+        self.outcome = Outcome(spec=spec, resolved=job, warnings=list(spec.notes))
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.transport = registry.transport(spec.transport)
@@ -114,6 +110,12 @@ class Trial:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
             self._clean_up()
         return self._result()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine of a trial that has one."""
+        assert self.spec.engine is not None
+        return load_engine(self.spec.engine)
 
     def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)

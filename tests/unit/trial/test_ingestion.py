@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamgauge.load.messages import SenderSummary
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
+from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.ingestion import (
     READ_BACK,
@@ -28,7 +28,7 @@ def make_spec(**changes: Any) -> TrialSpec:
         "workload": "espbench",
         "query": "q3",
         "parameters": {},
-        "engine": NO_ENGINE,
+        "engine": None,
         "rate": 1000.0,
         "duration_s": 60.0,
         "warmup_s": 10.0,

@@ -13,7 +13,7 @@ from streamgauge.load import arrivals
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import FRONT
-from streamgauge.spec.trial import NO_ENGINE, ActSpec, TrialSpec
+from streamgauge.spec.trial import ActSpec, TrialSpec
 from streamgauge.spec.values import Json
 from streamgauge.spec.workload import Payloads, Query
 from streamgauge.units import format_count
@@ -172,7 +172,7 @@ class Espbench:
         if spec.query == "q5":
             return _with_enough_order_lines(spec)
         # A backlog has no times at which anything could be done, a broker alone no database.
-        if spec.query == "q4" and not spec.preload and spec.engine != NO_ENGINE:
+        if spec.query == "q4" and not spec.preload and spec.engine is not None:
             return _with_downtimes(spec)
         return spec, []
 
