@@ -8,6 +8,7 @@ from pathlib import Path
 
 from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
+from streamgauge.doctor.plugins import broken_plugins
 from streamgauge.doctor.system import system_findings
 from streamgauge.errors import NotReady
 from streamgauge.services import detached, runtime
@@ -30,6 +31,7 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         findings.append(services.removed_leftovers(detached.remove_leftovers()))
     else:
         findings.append(services.leftovers(detached.leftovers()))
+    findings += broken_plugins()
     findings.append(software.java())
     if not start:
         return findings + [software.jars_of(component) for component in software.components()]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from streamgauge import registry
-from streamgauge.errors import UsageError, unknown_name
+from streamgauge.errors import StreamgaugeError, UsageError, unknown_name
 from streamgauge.jobfile import variable
 from streamgauge.services.service import Options, Service, Startable
 from streamgauge.spec.addresses import Given
@@ -18,6 +19,16 @@ from streamgauge.spec.addresses import Given
 def names() -> list[str]:
     """Return the names of all services, those that do not load among them."""
     return registry.names("services")
+
+
+def loadable() -> list[str]:
+    """Return the names of the services that load, and whose needs do."""
+    found = []
+    for name in names():
+        with suppress(StreamgaugeError):  # what does not load is told elsewhere
+            in_order([name])
+            found.append(name)
+    return found
 
 
 def service(name: str) -> Service:
