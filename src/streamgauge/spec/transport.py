@@ -116,7 +116,7 @@ class Batch(Protocol):
 
 
 class Reader(Protocol):
-    """All that a query reads and did not write itself, from its beginning, for an engine in Python."""
+    """All that a query reads and did not write itself, for an engine in Python."""
 
     def read(self, timeout_s: float = 0.1) -> Batch:
         """Return what is there, after waiting no longer than that for any."""
