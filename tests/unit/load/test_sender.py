@@ -9,7 +9,11 @@ from confluent_kafka import KafkaError
 
 from streamgauge.load import sender
 from streamgauge.load.messages import SenderJob
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.transports.kafka import sending
 
 RECORDS = 20
 
@@ -56,18 +60,26 @@ def make_job(folder: Path) -> SenderJob:
         tail_s=0.0,
     )
     ticks = folder / "sender.parquet"
-    return SenderJob(spec=spec, bootstrap="h:1", inputs={"s": "topic"}, ticks=ticks)
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("h:1"),
+        inputs={"s": "topic"},
+        output=None,
+        partitions=1,
+        group="group",
+    )
+    return SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks)
 
 
 def make_workload(blocks: Iterable[list[bytes]]) -> Any:
     payloads = SimpleNamespace(blocks=blocks, marker=None, sentinel=None)
-    queries = {"q": SimpleNamespace(streams=("s",))}
+    queries = {"q": SimpleNamespace(streams=("s",), configuration=())}
     return SimpleNamespace(queries=queries, payloads=lambda *_: payloads)
 
 
 @pytest.fixture
 def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
-    monkeypatch.setattr(sender, "Producer", Producer)
+    monkeypatch.setattr(sending, "Producer", Producer)
     return sender.Sender(make_job(tmp_path), make_workload([[b"x"]]), lambda _: None)
 
 
@@ -86,7 +98,7 @@ def test_a_sender_that_streams_renders_nothing_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(sender, "Producer", Producer)
+    monkeypatch.setattr(sending, "Producer", Producer)
     monkeypatch.setattr(sender, "Streamed", opened.append)
     rendered = iter([[b"x"]])
     job = make_job(tmp_path).model_copy(update={"payloads": tmp_path})
