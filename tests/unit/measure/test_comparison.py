@@ -111,7 +111,11 @@ def test_what_must_be_the_same_is_named_when_it_is_not(changes, reason):
         ({"machine": {**MACHINE, "cpu": "a slow one"}}, "the machine's cpu differs"),
         ({"machine": {**MACHINE, "memory_bytes": 4 << 30}}, "the machine's memory differs"),
         (
-            {"spec": RunSpec(workload="espbench", queries=("q3",), kafka="host:9092")},
+            {
+                "spec": RunSpec(
+                    workload="espbench", queries=("q3",), services={"kafka": "host:9092"}
+                )
+            },
             "the kafka that was used differs (embedded, host:9092)",
         ),
     ],

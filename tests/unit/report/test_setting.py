@@ -69,5 +69,5 @@ def test_machine_and_versions_are_apart(tmp_path: Path, run_spec: RunSpec) -> No
 
 def test_given_services_are_named(run_spec: RunSpec) -> None:
     assert setting.services(run_spec).startswith("embedded")
-    given = run_spec.model_copy(update={"kafka": "broker:9092"})
-    assert setting.services(given) == "Kafka at broker:9092"
+    given = run_spec.model_copy(update={"services": {"kafka": "broker:9092"}})
+    assert setting.services(given) == "kafka at broker:9092"

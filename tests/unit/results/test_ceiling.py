@@ -21,7 +21,8 @@ def test_a_ceiling_is_known_for_its_machine_and_configuration_alone(
     assert found == {"q1": 80_000, "q3": 80_000}
     changes: list[dict[str, object]] = [
         {"partitions": 2},
-        {"kafka": "far:9092"},
+        {"services": {"kafka": "far:9092"}},
+        {"service_settings": {"kafka.replication": 3}},
         {"load": LoadSpec(senders=2)},
         {"resources": ResourceSpec(cores=1)},
     ]

@@ -100,17 +100,18 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
         "objectives": ("latency.p99<2s",),
         "tags": {"branch": "<script>: #1", "yes": "no"},
         "kafka": "host:9092",
+        "service_settings": {"kafka.topic.min.insync.replicas": "2"},
     }
     given_ = {name: Asked(value) for name, value in asked.items()}
     planned = plan_run("espbench/q1,q3", given_)
     folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge", "run"], {}, "1")
     file = unpacked(folder, tmp_path / "out") / "preset.yaml"
     again = plan_run(None, {"preset": Asked(str(file))})
-    ignored = {"origins", "preset", "kafka"}
+    ignored = {"origins", "preset", "services"}
     assert again.model_dump(exclude=ignored) == planned.model_dump(exclude=ignored)
     assert load_experiment(again).plan() == load_experiment(planned).plan()
-    assert again.kafka is None
-    assert "--kafka" in (file.parent / "README.md").read_text()
+    assert again.services == {}
+    assert "--service kafka=ADDRESS" in (file.parent / "README.md").read_text()
 
 
 @pytest.mark.parametrize(

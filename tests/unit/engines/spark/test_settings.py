@@ -13,7 +13,9 @@ SHUFFLE = "spark.sql.shuffle.partitions"
 
 def job(**options: str) -> JobSpec:
     named = {name.replace("__", "."): value for name, value in options.items()}
-    return JobSpec("espbench", "q3", {}, 1, 1, named)
+    return JobSpec(
+        workload="espbench", query="q3", parameters={}, partitions=1, seed=1, options=named
+    )
 
 
 def settings_of(query: QueryFacts = FILTER, **options: str) -> dict[str, str]:
