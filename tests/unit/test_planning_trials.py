@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.planning import Asked, load_experiment, plan_run, settle
-from streamgauge.spec.endpoints import PostgresEndpoint
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import ActSpec, TrialResult, TrialSpec
 from streamgauge.workloads.espbench.acts import downtime
@@ -24,7 +24,7 @@ DOWNTIME = {
 
 def plan(target: str = "espbench/q4", **asked: object) -> RunSpec:
     given = {"engine": "reference", "duration": "20s", "warmup": "5s", **asked}
-    return plan_run(target, {name: Asked(value) for name, value in given.items()})
+    return plan_run(target, {name: Asked(value) for name, value in given.items() if value})
 
 
 def only(target: str = "espbench/q4", **asked: object) -> TrialSpec:
@@ -66,7 +66,7 @@ def test_a_backlog_and_a_broker_alone_have_no_downtimes() -> None:
     (probe,) = search.plan()
     assert settle(probe).acts == ()
     assert settle(probe).load_s == probe.load_s
-    assert only(experiment="broker", engine="none").acts == ()
+    assert only(experiment="broker", engine=None).acts == ()
 
 
 @given(

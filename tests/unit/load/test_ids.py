@@ -18,9 +18,13 @@ from streamgauge.load import sender
 from streamgauge.load.messages import SenderJob
 from streamgauge.load.partitioner import partition_of
 from streamgauge.measure.messages import headers
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.form import FORMS, Form
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Payloads
+from streamgauge.transports.kafka import sending
 
 KEYS = [b"k%d" % number for number in range(7)]
 Sent = tuple[str, bytes, bytes | None, int]
@@ -60,8 +64,10 @@ class Producer:
 
 
 def make_sender(job: SenderJob, forms: list[Form], payloads: Payloads) -> sender.Sender:
-    streams = tuple(job.inputs)
-    query = SimpleNamespace(streams=streams, form=lambda name: forms[streams.index(name)])
+    streams = tuple(job.endpoints["inputs"])
+    query = SimpleNamespace(
+        streams=streams, configuration=(), form=lambda name: forms[streams.index(name)]
+    )
     workload: Any = SimpleNamespace(queries={"q": query}, payloads=lambda *_: payloads)
     return sender.Sender(job, workload, lambda _: None)
 
@@ -83,7 +89,16 @@ def make_job(
     )
     inputs = {f"s{number}": f"t{number}" for number in range(streams)}
     ticks = Path(folder) / "sender.parquet"
-    return SenderJob(spec=spec, bootstrap="h:1", inputs=inputs, ticks=ticks).shared(senders)
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("h:1"),
+        inputs=inputs,
+        output=None,
+        partitions=partitions,
+        group="group",
+    )
+    job = SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks)
+    return job.shared(senders)
 
 
 @given(
@@ -113,7 +128,7 @@ def test_no_two_records_of_a_trial_have_the_same_id(
     log: list[Sent] = []
     with (
         TemporaryDirectory() as folder,
-        patch.object(sender, "Producer", Producer),
+        patch.object(sending, "Producer", Producer),
         patch.object(Producer, "log", log, create=True),
     ):
         jobs = make_job(folder, len(forms), partitions, senders, records)
