@@ -13,16 +13,15 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streamgauge import registry
 from streamgauge.load.senders import Senders
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.spec.transport import Sending
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.ingestion import run_ingestion
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 from tests.integration.test_sender import now_ms, run_load
-from tests.integration.topics import make_endpoints
+from tests.integration.topics import Topics, make_endpoints
 from tests.integration.trials import PATIENT, make_spec
 
 pytestmark = [pytest.mark.integration]
@@ -107,18 +106,18 @@ def test_a_wrong_answer_in_json_is_found(
 
 
 @pytest.fixture
-def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[KafkaTransport]:
-    with KafkaTransport(kafka.endpoint) as transport:
+def transport(kafka: RunningService[KafkaEndpoint]) -> Iterator[Topics]:
+    with Topics(kafka.endpoint) as transport:
         yield transport
 
 
 def test_records_carry_their_key_and_lie_where_kafka_would_put_them(
-    transport: KafkaTransport, tmp_path: Path
+    transport: Topics, tmp_path: Path
 ) -> None:
     spec = toy_spec(duration_s=0.5)
     endpoints = make_endpoints(transport.endpoint, "readings", partitions=PARTITIONS)
     transport.create(endpoints)
-    with Senders.start(spec, endpoints, tmp_path) as sender:
+    with Senders.start(spec, endpoints, Sending(), tmp_path) as sender:
         sender.ready(60)
         marker_keys = {marker.partition for marker in sender.markers()}
         run_load(sender, now_ms())
@@ -133,7 +132,7 @@ def test_records_carry_their_key_and_lie_where_kafka_would_put_them(
     assert places == chosen_by_kafka(transport.endpoint, str(endpoints.output), list(places))
 
 
-def read_keyed(transport: KafkaTransport, topic: str) -> Iterator[tuple[bytes, int, bytes]]:
+def read_keyed(transport: Topics, topic: str) -> Iterator[tuple[bytes, int, bytes]]:
     settings = {"group.id": "keys", "enable.auto.commit": False}
     consumer = Consumer({**transport.endpoint.client_settings(), **settings})
     ends = transport.log_end(topic)
@@ -164,8 +163,8 @@ def chosen_by_kafka(
 def test_append_times_are_read_back_where_partitions_follow_keys(
     bench: Bench, tmp_path: Path
 ) -> None:
-    spec = toy_spec(engine="none")
-    result = run_ingestion(spec, bench, tmp_path / "001", lambda _: None)
+    spec = toy_spec(engine=None)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     times = pq.read_table(tmp_path / "001" / "append_times.parquet")
     assert len(times) > 3000 * 3 / PARTITIONS * 0.9

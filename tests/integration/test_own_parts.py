@@ -12,7 +12,7 @@ from streamgauge.errors import NotReady
 from streamgauge.planning import Asked, plan_run
 from streamgauge.spec.trial import ActSpec
 from streamgauge.trial.bench import Bench, Event
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from tests.integration.trials import make_spec
 
 pytestmark = pytest.mark.integration

@@ -34,8 +34,8 @@ from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.records import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.transports.files import FileRecords, keep
+from streamgauge.transports.kafka import records
 from streamgauge.transports.kafka.records import KafkaRecords
-from streamgauge.validation import records
 from streamgauge.validation.session import Session
 from streamgauge.validation.validator import Validation, validate
 from streamgauge.workloads.espbench.workload import QUERIES
