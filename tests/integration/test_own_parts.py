@@ -102,8 +102,8 @@ def test_acts_are_done_at_their_times_up_to_the_very_end_of_the_load(
     result = run_trial(make_spec("q3", acts=acts), bench, tmp_path / "001", told.append)
     assert result.status == "done"
     done = [str(event["act"]) for event in told if "act" in event]
-    assert bench.kafka is not None
-    assert all(what.endswith(f"at {bench.kafka.endpoint.address}") for what in done)
+    address = bench.services["kafka"].endpoint.address
+    assert all(what.endswith(f"at {address}") for what in done)
     first_ms, last_ms = (int(what.split()[2]) for what in done)
     assert 1000 <= first_ms < 2000
     assert 4000 <= last_ms < 5000
