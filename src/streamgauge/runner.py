@@ -253,7 +253,10 @@ class ServiceSet:
 
     def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
         """Return what the next trial needs, with every service alive."""
-        start_all(self._down(), self._running, self._fresh_stack)
+        down = self._down()
+        for service in reversed(down):  # what is left of the last try, each before what it needs
+            self._end(service.name)
+        start_all(down, self._running, self._fresh_stack)
         return Bench(
             services=dict(self._running),
             spark=spark,
@@ -272,10 +275,12 @@ class ServiceSet:
                 down[service.name] = service
         return list(down.values())
 
-    def _fresh_stack(self, name: str) -> ExitStack:
-        """Return what will end a service; what is left of its last try ends now."""
+    def _end(self, name: str) -> None:
         if name in self._stacks:
             self._stacks.pop(name).close()
+
+    def _fresh_stack(self, name: str) -> ExitStack:
+        """Return what will end a service."""
         self._stacks[name] = ExitStack()
         return self._stacks[name]
 

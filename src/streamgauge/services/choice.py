@@ -92,15 +92,20 @@ def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         UsageError: There is no such setting, or it has no such value.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     for key, value in values.items():
         field, dot, inner = key.partition(".")
         if field not in kind.settings.model_fields:
             raise unknown_name(f"setting of {kind.name}", key, kind.settings.model_fields)
-        if dot:
-            fields.setdefault(field, {})[inner] = value
-        else:
-            fields[field] = value
+        if not dot:
+            continue
+        names = fields.get(field, {})
+        if not isinstance(names, Mapping):
+            raise UsageError(
+                f"-S {kind.name}.{field}: given as a whole (given: {names!r}) and by {key}",
+                "Leave one of them out.",
+            )
+        fields[field] = {**names, inner: value}
     try:
         return kind.settings(**fields)
     except ValidationError as error:

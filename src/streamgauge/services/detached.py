@@ -98,7 +98,8 @@ def _startable(names: Iterable[str], progress: Progress) -> list[str]:
     found = []
     for name in wanted:
         try:
-            service(name).check()
+            for each in in_order([name]):
+                service(each).check()
             found.append(name)
         except StreamgaugeError as error:
             progress(f"{name} is left out: {error.message}")

@@ -85,3 +85,15 @@ def test_an_address_of_the_environment_is_repeated_without_its_secrets(
     run(monkeypatch, words[words.index("streamgauge") + 1 :])
     again = started.spec
     assert (again.services, again.accounts) == (planned.services, planned.accounts)
+
+
+def test_an_address_that_the_run_does_not_need_is_not_repeated(
+    started: Started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STREAMGAUGE_POSTGRES", "postgresql://db:5433/bench?password=s3cret")
+    run(monkeypatch, ["run", "espbench/q3"])
+    assert " ".join(started.command) == "streamgauge run espbench/q3"
+    assert started.spec.services == {}
+    said = " ".join(capsys.readouterr().err.split())
+    assert "postgres at postgresql://db:5433/bench is given, but nothing here needs it" in said
+    assert "s3cret" not in said
