@@ -36,7 +36,7 @@ def list_items(
     kinds: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KIND]…",
+            metavar="KIND",
             help="What to list, everything when left out: workloads, engines, experiments, "
             "transports, services, acts, profilers, presets.",
             show_default=False,
