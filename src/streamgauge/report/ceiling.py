@@ -21,6 +21,14 @@ class CeilingView(View):
         if isinstance(self.answer, HarnessCeiling):
             yield Text(f"  {_says(self.answer)}", style="bold")
 
+    def sentence(self) -> str:
+        """Say what the ceiling is."""
+        if not isinstance(self.answer, HarnessCeiling):
+            return super().sentence()
+        said = _says(self.answer)
+        stamps = (stamp.sentence for stamp in self.stamps())
+        return " ".join([*stamps, f"{said[0].upper()}{said[1:]}."])
+
 
 def _says(answer: HarnessCeiling) -> str:
     if answer.ceiling is None:

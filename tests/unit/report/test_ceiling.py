@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from streamgauge.report.terminal import render
+from streamgauge.report.view import view_of
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from tests.unit.conftest import TrialMaker
@@ -33,3 +34,6 @@ def test_the_ceiling_is_told_below_its_steps(
     text = console.file.getvalue()
     assert says in text
     assert "1k/s" in text.partition("ceiling of")[0]
+    sentence = view_of(folder, folder.record(), folder.trials()).sentence()
+    assert sentence.startswith("Ceiling of the harness: ")
+    assert says.strip().split(": ")[-1] in sentence
