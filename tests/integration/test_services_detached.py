@@ -12,17 +12,19 @@ from streamgauge import process
 from streamgauge.errors import UsageError
 from streamgauge.process import Seen
 from streamgauge.services import detached, runtime
+from streamgauge.services.kafka.endpoint import parse_kafka
 from streamgauge.services.kafka.given import GivenKafka
+from streamgauge.services.postgres.endpoint import parse_postgres
 from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.runtime import Instance, Record
-from streamgauge.spec import addresses
+from streamgauge.spec.addresses import Given
 
 pytestmark = pytest.mark.integration
 
 UP = """
 import json
 from streamgauge.services import detached
-print(json.dumps([[status.name, status.address, status.pid] for status in detached.up()]))
+print(json.dumps([[status.name, status.address, status.pids] for status in detached.up()]))
 """
 
 
@@ -44,13 +46,14 @@ def test_two_at_once_start_each_service_once_and_down_removes_all(
     assert first == second
     assert [name for name, _, _ in first] == ["kafka", "postgres"]
     assert all(status.up for status in detached.status())
-    seen = [Seen.of(pid) for _, _, pid in first]
+    assert all(pids for _, _, pids in first)
+    seen = [Seen.of(pid) for _, _, pids in first for pid in pids]
 
     for status in detached.status():
         for variable, value in status.variables:
             monkeypatch.setenv(variable, value)
-    GivenKafka(addresses.parse_kafka(first[0][1])).check()
-    GivenPostgres(addresses.parse_postgres(first[1][1], from_env=False)).check()
+    GivenKafka(parse_kafka(Given(first[0][1]))).check()
+    GivenPostgres(parse_postgres(Given(first[1][1]))).check()
 
     assert detached.leftovers() == []
     assert detached.down() == ["kafka", "postgres"]
@@ -66,7 +69,7 @@ def test_the_number_of_a_dead_service_may_belong_to_somebody_else(tmp_path: Path
         assert seen is not None
         for started in (seen.started, seen.started - 1):
             instance = Instance.create("kafka")
-            record = Record("kafka", str(instance.data), None, Seen(stranger.pid, started))
+            record = Record("kafka", str(instance.data), None, (Seen(stranger.pid, started),))
             instance.write_record(record)
         assert not detached.status(["kafka"])[0].up
         assert detached.down() == []

@@ -14,12 +14,12 @@ from streamgauge.errors import NotReady
 from streamgauge.services import jars, runtime
 from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka.embedded import EmbeddedKafka
-from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.kafka.endpoint import KafkaEndpoint, parse_kafka
 from streamgauge.services.kafka.given import GivenKafka, timestamp_problem
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.service import RunningService
-from streamgauge.spec.addresses import parse_kafka
+from streamgauge.spec.addresses import Given
 
 pytestmark = pytest.mark.integration
 
@@ -104,7 +104,7 @@ def test_a_broker_that_wants_a_password_is_used_with_the_settings_file(
     file.write_text("".join(f"{key}={value}\n" for key, value in CLIENT.items()))
     with EmbeddedKafka(settings=WITH_PASSWORD, client=CLIENT).up() as running:
         address = running.endpoint.bootstrap
-        error = refusal(GivenKafka(parse_kafka(address, {})))
+        error = refusal(GivenKafka(parse_kafka(Given(address), {})))
         assert address in error.message
         assert "STREAMGAUGE_KAFKA_CONFIG" in str(error.remedy)
 
@@ -113,7 +113,7 @@ def test_a_broker_that_wants_a_password_is_used_with_the_settings_file(
         assert "uthentication failed" in error.message
         assert "guess" not in error.message
 
-        GivenKafka(parse_kafka(address, {"STREAMGAUGE_KAFKA_CONFIG": str(file)})).check()
+        GivenKafka(parse_kafka(Given(address), {"STREAMGAUGE_KAFKA_CONFIG": str(file)})).check()
 
 
 def test_a_broker_that_refuses_its_own_time_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@ import pytest
 from confluent_kafka import Producer
 
 from streamgauge.errors import UsageError
-from streamgauge.spec.trial import LoadSpec
+from streamgauge.planning import load_workload
+from streamgauge.spec.trial import LoadSpec, TrialSpec
+from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.transports.kafka.sending import check_load, producer_settings
 
 
@@ -12,6 +14,23 @@ def test_idempotence_needs_all_acknowledgements(acks: str) -> None:
         check_load(LoadSpec.model_validate({"acks": acks}))
     assert "-L idempotence=false" in (caught.value.remedy or "")
     check_load(LoadSpec.model_validate({"acks": acks, "idempotence": False}))
+
+
+def test_a_trial_whose_settings_contradict_is_refused_before_anything_starts() -> None:
+    trial = TrialSpec(
+        number=1,
+        workload="espbench",
+        query="q3",
+        parameters={},
+        engine="noop",
+        rate=1000.0,
+        duration_s=1.0,
+        warmup_s=0.0,
+        load=LoadSpec(acks="1"),
+    )
+    workload = load_workload("espbench")
+    with pytest.raises(UsageError, match="acks=all"):
+        KafkaTransport().check(trial, workload.queries["q3"], workload)
 
 
 def test_a_batch_must_fit_into_the_buffer() -> None:
