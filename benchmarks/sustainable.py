@@ -12,6 +12,7 @@ from tests.simulated import run as simulate
 
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
+from streamgauge.experiments.searches import SearchAnswer, Searches, SearchTrial
 from streamgauge.measure.sustained import Outcome, decide
 from streamgauge.spec.trial import TrialSpec
 
@@ -55,33 +56,32 @@ def agreement() -> Iterator[Measurement]:
     rates = []
     for number in range(1, SURVEYS + 1):
         search = _survey()
-        rates.append(float(search["rate"] or 0))
+        rates.append(float(search.rate or 0))
         yield Measurement(f"sustainable.survey.{number}", rates[-1], "1/s", None, None)
-        yield _trials(f"sustainable.survey.{number}.trials", search["trials"])
+        yield _trials(f"sustainable.survey.{number}.trials", search.trials)
     apart = 100 * (max(rates) / min(rates) - 1) if min(rates) else float("inf")
     yield at_most("sustainable.surveys_apart", apart, "%", 15)
     if min(rates):
         yield from _skewed(min(rates))
 
 
-def _survey() -> dict[str, Any]:
+def _survey() -> SearchAnswer:
     """Search the highest rate; return what was found."""
     run = streamgauge.run(
         "rovio/aggregation",
         runs=RUNS,
         experiment="sustainable",
-        survey=True,
-        after=[],
+        experiment_options={"survey": True, "after": []},
         **AGGREGATION,
     )
-    searches: Any = run.record.answer["searches"]
-    (search,) = searches
-    return dict(search)
+    assert isinstance(run.answer, Searches)
+    (search,) = run.answer.searches
+    return search
 
 
-def _trials(name: str, trials: Sequence[Mapping[str, Any]]) -> Measurement:
+def _trials(name: str, trials: Sequence[SearchTrial]) -> Measurement:
     """Count the trials of a search; a limit holds only where it could go straight ahead."""
-    straight = not {"widen", "repeat"} & {trial["role"] for trial in trials}
+    straight = not {"widen", "repeat"} & {trial.role for trial in trials}
     if straight:
         return at_most(name, len(trials), "", MOST_TRIALS)
     return Measurement(name, len(trials), "", None, None)

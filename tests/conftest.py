@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from streamgauge.services.choice import embedded, names
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.service import RunningService, all_up
+from tests.plugins import Plugins
 
 if TYPE_CHECKING:
     from streamgauge.trial.bench import Bench
@@ -29,6 +31,16 @@ settings.load_profile("unhurried")
 os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
 # What holds the machine's measurement lock may run in both workers: nothing is measured here.
 os.environ[LOCK_NAME] = f"streamgauge-test-{os.getpid()}"
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
+    """Packages of others, for this process and for those that it starts."""
+    found = Plugins(tmp_path / "plugins")
+    monkeypatch.syspath_prepend(found.folder)
+    monkeypatch.setenv("PYTHONPATH", str(found.folder), prepend=os.pathsep)
+    yield found
+    found.forget()
 
 
 @pytest.fixture(scope="session")

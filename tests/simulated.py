@@ -148,7 +148,7 @@ def write_search(
     while (spec := experiment.next_trial(folder.trials())) is not None:
         folder.trial_folder(spec.number).mkdir(exist_ok=True)
         folder.write_trial(trial(spec))
-    answer = dict(experiment.answer(folder.trials()))
+    answer = experiment.answer(folder.trials()).model_dump(mode="json")
     folder.write(folder.record().model_copy(update={"status": "done", "answer": answer}))
     return folder
 

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 from streamgauge import runner
 from streamgauge.errors import unknown_name
 from streamgauge.measure.comparison import Comparison, Pair
-from streamgauge.measure.comparison import compare as compare_sides
 from streamgauge.planning import Asked, choose_services, plan_run
 from streamgauge.report.html import write_report
 from streamgauge.results import tables
+from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder, RunRecord, find
-from streamgauge.results.history import side
+from streamgauge.results.history import compare_runs
 from streamgauge.spec.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
+    from pydantic import BaseModel
 
 RUNS = Path("runs")
 
@@ -50,6 +51,11 @@ class Run:
     def record(self) -> RunRecord:
         """What was asked for, the machine, status and answer: run.json."""
         return self.folder.record()
+
+    @property
+    def answer(self) -> BaseModel | None:
+        """What the experiment concluded, by its own model; None while it has not."""
+        return read_answer(self.record)
 
     @property
     def results(self) -> list[TrialResult]:
@@ -139,7 +145,8 @@ def open(name: str, *, runs: Path | str = RUNS) -> Run:
 def compare(base: Run | str, other: Run | str, *, runs: Path | str = RUNS) -> RunComparison:
     """Compare a run with a base: ratios with intervals, and verdicts in words."""
     both = [each if isinstance(each, Run) else open(each, runs=runs) for each in (base, other)]
-    return RunComparison(compare_sides(*(side(each.folder) for each in both)))
+    (comparison,) = compare_runs(*(each.folder for each in both))
+    return RunComparison(comparison)
 
 
 def _repeat_command(target: str, runs: Path, options: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Plug-ins by name: services, transports, workloads, engines, experiments; loaded lazily.
+"""Plug-ins by name: services, transports, workloads, engines, experiments …; loaded lazily.
 
 They are found through entry points. Packages of others register theirs in the groups that ours use.
 """
@@ -17,7 +17,16 @@ from streamgauge.errors import NotReady, UsageError, unknown_name
 if TYPE_CHECKING:
     from streamgauge.spec.transport import Transport
 
-Group = Literal["workloads", "engines", "experiments", "transports", "services"]
+Group = Literal[
+    "services",
+    "transports",
+    "workloads",
+    "engines",
+    "experiments",
+    "views",
+    "acts",
+    "profilers",
+]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from streamgauge import machine, registry
 from streamgauge.errors import NotReady, Unmeasured
 from streamgauge.load import arrivals
-from streamgauge.planning import load_engine, load_experiment, load_workload, trial_job
+from streamgauge.planning import (
+    load_engine,
+    load_experiment,
+    load_profiler,
+    load_workload,
+    settle,
+    trial_job,
+)
 from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
 from streamgauge.results.csv import write_tables
@@ -23,14 +30,13 @@ from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
 from streamgauge.services.service import RunningService, Startable, start_all
 from streamgauge.spec.endpoints import Endpoint
-from streamgauge.spec.engine import Fetches
-from streamgauge.spec.experiment import Concludes, Experiment
+from streamgauge.spec.engine import Fetches, Problem
+from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, Counts, TrialResult, TrialSpec
+from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
-from streamgauge.trial.ingestion import run_ingestion
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
 from streamgauge.validation.session import Session
@@ -49,6 +55,7 @@ def start(
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
     prepare_engine(spec, listen)
+    prepare_profiler(spec.profile)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
         facts = {**machine.describe(), **_versions(spec, services)}
@@ -68,6 +75,7 @@ def resume(
     """Go on with a run that was interrupted; finished trials are kept."""
     spec = folder.record().spec
     prepare_engine(spec, listen)
+    prepare_profiler(spec.profile)
     check_room(spec, folder.path.parent)
     with machine.exclusive(f"resume {folder.name}"):
         folder.adopt()
@@ -77,6 +85,7 @@ def resume(
 
 def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Counts]:
     """Validate every finished trial of a run once more, from its kept records."""
+    folder.record()  # refuses what another version wrote
     done = [result for result in folder.trials() if result.status == "done"]
     found = {}
     with TemporaryDirectory(dir=runtime.data_dir()) as place, Session(Path(place)) as session:
@@ -90,13 +99,10 @@ def validate_run(folder: RunFolder, tell: Callable[[int], None]) -> dict[int, Co
 
 def prepare_engine(spec: RunSpec, listen: Announce) -> None:
     """Let the engine fetch what it needs; refuse to start when it lacks something."""
-    name, engine = spec.engine, load_engine(spec.engine)
-    problems = engine.check()
-    if problems:
-        raise NotReady(
-            f"engine {name} is not ready: {'; '.join(problem.what for problem in problems)}",
-            "; ".join(problem.remedy for problem in problems),
-        )
+    if spec.engine is None:
+        return
+    engine = load_engine(spec.engine)
+    _refuse_unready(f"engine {spec.engine}", engine.check())
     if isinstance(engine, Fetches):
         jobs = [trial_job(trial) for trial in load_experiment(spec).plan()]
         engine.fetch(jobs, lambda text: listen({"note": text}))
@@ -104,11 +110,25 @@ def prepare_engine(spec: RunSpec, listen: Announce) -> None:
 
 def _versions(spec: RunSpec, services: Sequence[Startable]) -> dict[str, str]:
     """Return the versions of the engine, and of the services that we start ourselves."""
-    found = dict(load_engine(spec.engine).versions())
+    found = {} if spec.engine is None else dict(load_engine(spec.engine).versions())
     for each in services:
         if each.name not in spec.services:
             found |= service_of(each.name).versions()
     return found
+
+
+def prepare_profiler(name: str | None) -> None:
+    """Refuse to start when the profiler that is wanted lacks something."""
+    if name is not None:
+        _refuse_unready(f"profiler {name}", load_profiler(name).check())
+
+
+def _refuse_unready(what: str, problems: Sequence[Problem]) -> None:
+    if problems:
+        raise NotReady(
+            f"{what} is not ready: {'; '.join(problem.what for problem in problems)}",
+            "; ".join(problem.remedy for problem in problems),
+        )
 
 
 def check_room(spec: RunSpec, runs: Path) -> None:
@@ -120,7 +140,8 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
             "end what else is running",
         )
-    check_disk(load_experiment(spec).plan(), runs)
+    trials = (trial for trial in load_experiment(spec).plan() if trial.repeat == 1)
+    check_disk([settle(trial) for trial in trials], runs)
 
 
 def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
@@ -166,7 +187,8 @@ def _go_on(
             announce = stack.enter_context(_live(folder, listen))
             spark = stack.enter_context(Session(folder.path))
             running = stack.enter_context(ServiceSet(services))
-            while (trial := experiment.next_trial(folder.trials())) is not None:
+            while (following := experiment.next_trial(folder.trials())) is not None:
+                trial = settle(following)
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 if resumed:
                     registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
@@ -174,8 +196,7 @@ def _go_on(
                 check_disk([trial], folder.path.parent)
                 announce(events.begins(trial, experiment, folder.trials()))
                 path = folder.trial_folder(trial.number)
-                run = run_ingestion if trial.engine == NO_ENGINE else run_trial
-                result = run(trial, bench, path, announce)
+                result = run_trial(trial, bench, path, announce)
                 folder.write_trial(result)
                 write_tables(folder.path, folder.trials())
                 announce(events.ended(result, record.spec.objectives))
@@ -193,10 +214,10 @@ def _conclude(
 ) -> None:
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
-    answer = dict(experiment.answer(results))
-    if isinstance(ceiling := answer.get("ceiling"), float):
+    answer = experiment.answer(results).model_dump(mode="json")
+    if isinstance(experiment, FindsCeiling) and (rate := experiment.ceiling(results)) is not None:
         streams, *_ = _inputs(record.spec).values()
-        ceilings.remember(record.machine, record.spec, streams, ceiling)
+        ceilings.remember(record.machine, record.spec, streams, rate)
     folder.write(
         record.model_copy(update={"status": status, "answer": answer, "warnings": warnings})
     )
@@ -232,7 +253,10 @@ class ServiceSet:
 
     def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
         """Return what the next trial needs, with every service alive."""
-        start_all(self._down(), self._running, self._fresh_stack)
+        down = self._down()
+        for service in reversed(down):  # what is left of the last try, each before what it needs
+            self._end(service.name)
+        start_all(down, self._running, self._fresh_stack)
         return Bench(
             services=dict(self._running),
             spark=spark,
@@ -251,10 +275,12 @@ class ServiceSet:
                 down[service.name] = service
         return list(down.values())
 
-    def _fresh_stack(self, name: str) -> ExitStack:
-        """Return what will end a service; what is left of its last try ends now."""
+    def _end(self, name: str) -> None:
         if name in self._stacks:
             self._stacks.pop(name).close()
+
+    def _fresh_stack(self, name: str) -> ExitStack:
+        """Return what will end a service."""
         self._stacks[name] = ExitStack()
         return self._stacks[name]
 

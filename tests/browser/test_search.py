@@ -17,7 +17,7 @@ SPEC = RunSpec(
     experiment="sustainable",
     warmup_s=30.0,
     duration_s=60.0,
-    survey=True,
+    experiment_options={"survey": True},
 )
 MACHINE = {"cores": 2, "ceiling": dict.fromkeys(SPEC.queries, 90_000.0)}
 

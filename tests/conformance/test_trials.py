@@ -9,7 +9,7 @@ import pytest
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from tests.integration.trials import make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

@@ -8,7 +8,7 @@ import pytest
 
 from streamgauge.live.state import PHASES
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from tests.integration.trials import make_spec
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

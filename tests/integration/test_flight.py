@@ -34,7 +34,7 @@ from streamgauge.transports.flight.outputs import FILE as OUTPUTS
 from streamgauge.transports.flight.queue import queue_of
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 from tests.integration.trials import PATIENT, make_bench, make_spec, ours
 

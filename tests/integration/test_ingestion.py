@@ -13,9 +13,9 @@ from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.kafka.given import GivenKafka
 from streamgauge.services.service import RunningService
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialResult
+from streamgauge.spec.trial import LoadSpec, TrialResult
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.ingestion import run_ingestion
+from streamgauge.trial.run import run_trial
 from tests.integration.trials import make_spec
 
 pytestmark = pytest.mark.integration
@@ -33,8 +33,8 @@ def no_spark() -> Any:
 
 def run(kafka: RunningService[KafkaEndpoint], folder: Path, **changes: Any) -> TrialResult:
     bench = Bench(services={"kafka": kafka}, spark=no_spark, cache=folder, prefix="test")
-    spec = make_spec("q1", engine=NO_ENGINE, **changes)
-    return run_ingestion(spec, bench, folder / "001", lambda _: None)
+    spec = make_spec("q1", engine=None, **changes)
+    return run_trial(spec, bench, folder / "001", lambda _: None)
 
 
 def test_the_rate_is_reached_and_the_broker_counts_the_same(

@@ -10,7 +10,7 @@ import pytest
 from streamgauge.load import arrivals
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from tests.integration.trials import PATIENT, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

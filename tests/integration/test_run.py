@@ -23,7 +23,7 @@ from streamgauge.services.service import RunningService
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.values import Json
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.validation.session import Session
 from tests.integration.trials import PATIENT, Lent, make_spec, ours

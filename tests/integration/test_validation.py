@@ -34,8 +34,8 @@ from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.records import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.transports.files import FileRecords, keep
+from streamgauge.transports.kafka import records
 from streamgauge.transports.kafka.records import KafkaRecords
-from streamgauge.validation import records
 from streamgauge.validation.session import Session
 from streamgauge.validation.validator import Validation, validate
 from streamgauge.workloads.espbench.workload import QUERIES
@@ -139,7 +139,7 @@ def check(
     **options: bool,
 ) -> Validation:
     query = BY_NAME[name]
-    job = JobSpec("espbench", name, {}, partitions=1, seed=1, options={})
+    job = JobSpec(workload="espbench", query=name, parameters={}, partitions=1, seed=1, options={})
     streams = {query.streams[0]: inputs}
     return validate(session.get(), query, streams, output, tables or {}, job, **options)
 
@@ -517,7 +517,9 @@ def test_a_validator_that_died_is_no_verdict_and_is_started_again(
     session: Session, topics: Topics
 ) -> None:
     inputs, output = topics.filled(sensor_values(10)), topics.filled([])
-    job = JobSpec("espbench", "identity", {}, partitions=1, seed=1, options={})
+    job = JobSpec(
+        workload="espbench", query="identity", parameters={}, partitions=1, seed=1, options={}
+    )
     spark = session.get()
     spark.sparkContext._gateway.proc.kill()  # type: ignore[union-attr]
     with pytest.raises(TrialInvalid, match="Spark failed while validating"):

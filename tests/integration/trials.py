@@ -9,13 +9,13 @@ from typing import Any
 
 import psutil
 
-from streamgauge.planning import load_workload
+from streamgauge.planning import load_workload, settle
 from streamgauge.services import runtime
 from streamgauge.services.service import RunningService
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.trial import LoadSpec, TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench
-from streamgauge.trial.phases import run_trial
+from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 
 # A busy machine may delay a record; what these tests show does not depend on it.
@@ -60,7 +60,7 @@ def make_spec(query: str, *, workload_name: str = "espbench", **changes: Any) ->
         "quick": True,
         "load": PATIENT,
     }
-    return TrialSpec(**{**fields, **changes})
+    return settle(TrialSpec(**{**fields, **changes}))
 
 
 def run(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult:

@@ -103,6 +103,6 @@ def test_the_call_that_repeats_a_run_names_no_user(started):
     with pytest.raises(NotReady):
         streamgauge.run("espbench/q5", postgres="postgresql://somebody@db:5433/bench")
     (spec, _, command) = started[0]
-    assert spec.postgres_user == "somebody"
+    assert spec.accounts == {"postgres": "somebody"}
     assert "somebody" not in " ".join(command)
     assert "postgres='postgresql://db:5433/bench'" in " ".join(command)

@@ -1,4 +1,3 @@
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -7,6 +6,7 @@ from streamgauge.doctor import services, software
 from streamgauge.errors import NotReady
 from streamgauge.services import jars
 from streamgauge.services.java import Java
+from streamgauge.services.service import RunningService
 
 
 def no_java():
@@ -25,7 +25,7 @@ def test_java_that_is_there_tells_where():
     assert software.java(lambda: found).value == "21.0.1 (JAVA_HOME: /opt/j/bin/java)"
 
 
-@pytest.mark.parametrize("component", software.COMPONENTS)
+@pytest.mark.parametrize("component", software.components())
 def test_jars_that_are_not_cached_are_a_warning(component, tmp_path, monkeypatch):
     monkeypatch.setenv("STREAMGAUGE_CACHE_DIR", str(tmp_path / "cache"))
     finding = software.jars_of(component)
@@ -35,29 +35,29 @@ def test_jars_that_are_not_cached_are_a_warning(component, tmp_path, monkeypatch
 
 class Imaginary:
     name = "imaginary"
+    needs = ()
 
     def __init__(self, error=None):
         self.error = error
         self.log = []
 
-    @contextmanager
-    def up(self):
+    def begin(self, stack, needed):
         if self.error:
             raise self.error
         self.log.append("up")
-        yield
-        self.log.append("down")
+        stack.callback(self.log.append, "down")
+        return lambda: RunningService(self.name, "toy", None)
 
 
 def test_a_service_is_started_and_stopped():
     service = Imaginary()
-    finding = services.startable(service, clock=iter([1.0, 3.5]).__next__)
+    finding = services.startable("imaginary", [service], clock=iter([1.0, 3.5]).__next__)
     assert finding.value == "ready in 2.5 s, stopped again"
     assert service.log == ["up", "down"]
 
 
 def test_a_service_that_does_not_start_is_missing_with_its_reason():
-    finding = services.startable(Imaginary(NotReady("no room", "Free some.")))
+    finding = services.startable("imaginary", [Imaginary(NotReady("no room", "Free some."))])
     assert (finding.state, finding.value, finding.remedy) == ("missing", "no room", "Free some.")
 
 

@@ -1,7 +1,10 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import streamgauge
 
 HEAVY = {"pyspark", "pyarrow", "confluent_kafka", "pandas", "numpy", "pydantic", "psycopg", "rich"}
 
@@ -38,3 +41,16 @@ def test_a_plan_and_the_facts_of_a_workload_load_no_spark(arguments):
 
 def test_a_heavy_import_would_be_seen():
     assert "numpy" in loaded_by("import numpy")
+
+
+def test_the_job_file_needs_the_standard_library_alone():
+    """An engine in an environment of its own has none of our dependencies."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import streamgauge.jobfile; "
+    code += "print(*{name.partition('.')[0] for name in sys.modules})"
+    source = str(Path(streamgauge.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", code, source], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "streamgauge" in loaded
+    assert loaded - {"streamgauge"} <= sys.stdlib_module_names | {"__main__"}

@@ -1,10 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.planning import Asked, load_experiment, plan_run, preset_names, trial_job
+from streamgauge.spec.form import JSON
 from streamgauge.spec.run import RunSpec
+from streamgauge.workloads.rovio import Rovio
 
 
 def plan(target: str | None = "espbench", **asked: object) -> RunSpec:
@@ -214,7 +217,7 @@ def test_several_ways_to_send_are_all_combined() -> None:
     )
     ways = {(v.load.acks, v.load.batch, v.partitions) for v in spec.variants}
     assert ways == {(a, b, p) for a in ("0", "1") for b in (16_384, 65_536) for p in (1, 4)}
-    assert (spec.engine, spec.queries) == ("none", ("q1",))
+    assert (spec.engine, spec.queries) == (None, ("q1",))
 
 
 def test_the_broker_presets_are_those_of_the_dissertation() -> None:
@@ -234,13 +237,58 @@ def test_the_broker_presets_are_those_of_the_dissertation() -> None:
     assert len(ways("append-time")) == 4
 
 
+def searched(**asked: object) -> dict[str, object]:
+    fields = {"preset": "karimov-overload", **asked}
+    spec = plan_run(None, {name: Asked(value) for name, value in fields.items()})
+    return dict(spec.experiment_options)
+
+
+def test_parameters_of_the_experiment_are_merged_pair_by_pair() -> None:
+    assert searched() == {"survey": False, "after": ["90%", "150%"]}
+    asked = {"experiment_options": {"survey": "true"}}
+    assert searched(**asked) == {"survey": True, "after": ["90%", "150%"]}
+    assert searched(experiment_options={"after": "50%"})["after"] == ["50%"]
+
+
+def test_a_survey_has_a_short_form() -> None:
+    assert searched(survey=True) == {"survey": True, "after": ["90%", "150%"]}
+    both = {"survey": True, "experiment_options": {"survey": "false"}}
+    assert searched(**both)["survey"] is False, "the longer form says more"
+    fields = {
+        "experiment": Asked("sustainable"),
+        "survey": Asked(True),
+        "experiment_options": Asked({"survey": "false", "after": "50%"}, "environment"),
+    }
+    spec = plan_run("espbench/q3", fields)
+    assert spec.experiment_options == {"survey": True, "after": ["50%"]}
+    assert spec.origins["experiment_options"] == "option"
+
+
+def test_another_experiment_takes_no_parameters_of_a_preset() -> None:
+    assert searched(experiment="fixed-rate", rates=["1k/s"]) == {}
+
+
+def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
+    with pytest.raises(UsageError, match="has its own engine, noop"):
+        plan(experiment="ceiling", engine="reference")
+    assert plan(experiment="ceiling", engine="noop").engine == "noop"
+
+
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
-        ({"engine": "none"}, "needs an engine"),
+        ({"experiment_options": {"after": "50%"}}, "unknown parameter of fixed-rate 'after'"),
+        ({"experiment": "broker", "survey": True}, "broker searches nothing"),
+        (
+            {"experiment": "sustainable", "experiment_options": {"after": "half"}},
+            "experiment sustainable: after: 'half' is neither a share of the rate",
+        ),
+        (
+            {"experiment": "sustainable", "experiment_options": {"survey": "so"}},
+            "experiment sustainable: survey: ",
+        ),
+        ({"engine": "none"}, "unknown engine"),
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
-        ({"load": {"acks": "1,all", "idempotence": "false"}}, "several values"),
-        ({"partitions": "1,2"}, "several values"),
         ({"partitions": "many"}, "no whole number"),
         ({"senders": "spark"}, "belong together"),
         (
@@ -269,3 +317,11 @@ def test_without_a_number_of_senders_spark_decides() -> None:
     assert plan(load={"acks": "all"}).load.senders == 1
     with pytest.raises(UsageError, match="how many senders"):
         plan(load={"senders": None})
+
+
+def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = replace(Rovio.queries["aggregation"], forms={"purchases": JSON})
+    monkeypatch.setattr(Rovio, "queries", {**Rovio.queries, "aggregation": sums})
+    assert plan("rovio/join", transport="flight").transport == "flight"
+    with pytest.raises(UsageError, match="rovio/aggregation cannot be sent without a broker"):
+        plan("rovio", transport="flight")

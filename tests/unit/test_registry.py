@@ -7,7 +7,7 @@ from streamgauge.errors import NotReady, UsageError
 
 
 @pytest.fixture
-def plugins(tmp_path, monkeypatch):
+def registered(tmp_path, monkeypatch):
     """A package of somebody else, registered in our groups."""
     package = tmp_path / "plugin_for_test"
     package.mkdir()
@@ -31,7 +31,7 @@ def plugins(tmp_path, monkeypatch):
     registry._entries.cache_clear()
 
 
-@pytest.mark.usefixtures("plugins")
+@pytest.mark.usefixtures("registered")
 class TestPlugins:
     def test_names_are_sorted_and_import_nothing(self):
         assert registry.names("workloads") == ["flow", "gone", "lame"]
@@ -75,3 +75,28 @@ class TestPlugins:
 def test_ours_are_registered():
     assert "espbench" in registry.names("workloads")
     assert "spark" in registry.names("engines")
+
+
+def test_a_package_that_is_found_twice_is_one(plugins):
+    for package in ("mine", "mine_again"):
+        plugins.install(package, "class It: ...", {"transports": {"pigeon": "mine:It"}})
+    assert registry.load("transports", "pigeon").__name__ == "It"
+
+
+def test_a_name_of_ours_cannot_be_taken_silently(plugins):
+    plugins.install("mine", "class It: ...", {"engines": {"spark": "mine:It"}})
+    with pytest.raises(UsageError, match="two engines of the name 'spark'") as caught:
+        registry.load("engines", "spark")
+    assert "mine:It" in caught.value.message
+    assert registry.names("engines").count("spark") == 1
+    assert registry.load("engines", "noop") is not None
+
+
+def test_whatever_a_package_does_when_it_is_imported_is_told(plugins):
+    plugins.install("half", "1 / 0", {"services": {"store": "half:It"}})
+    with pytest.raises(NotReady) as caught:
+        registry.load("services", "store")
+    assert caught.value.message == (
+        "service 'store' does not load: ZeroDivisionError: division by zero"
+    )
+    assert caught.value.remedy == "Update or remove the package half."

@@ -1,4 +1,4 @@
-"""What a run looks at before it starts anything."""
+"""What a run looks at before it starts anything, and how it keeps its services up."""
 
 from pathlib import Path
 
@@ -7,6 +7,8 @@ import pytest
 from streamgauge import machine, runner
 from streamgauge.errors import NotReady
 from streamgauge.planning import Asked, plan_run
+from streamgauge.trial.watch import Clock
+from tests.unit.services.toys import Toy
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,60 @@ def test_a_machine_without_room_is_refused_before_anything_starts(
     with pytest.raises(NotReady, match=named):
         runner.start(spec, tmp_path, ["test"], lambda _: None, [])
     assert list(tmp_path.iterdir()) == []
+
+
+def up(services: runner.ServiceSet) -> dict[str, str]:
+    """Have every service alive, and tell which try of each is."""
+    bench = services.bench(lambda: pytest.fail("no Spark"), "test", Clock())
+    return {name: endpoint.address for name, endpoint in bench.endpoints.items()}
+
+
+def test_a_dead_service_is_started_again_with_all_that_need_it() -> None:
+    happened: list[str] = []
+    dead: set[str] = set()
+    toys = [
+        Toy("broker", happened, dead=dead),
+        Toy("store", happened, dead=dead),
+        Toy("cache", happened, needs=("store",), dead=dead),
+        Toy("front", happened, needs=("cache", "broker"), dead=dead),
+    ]
+    with runner.ServiceSet(toys) as services:
+        first = {name: f"{name}-1" for name in ("broker", "store", "cache", "front")}
+        assert up(services) == first
+        happened.clear()
+        assert up(services) == first
+        assert happened == []
+        dead.add("store-1")
+        assert up(services) == {
+            "broker": "broker-1",
+            "store": "store-2",
+            "cache": "cache-2",
+            "front": "front-2",
+        }
+        assert "cache-2 begins with store-2" in happened
+        assert "front-2 begins with cache-2,broker-1" in happened
+        assert {each for each in happened if "ends" in each} == {
+            "store-1 ends",
+            "cache-1 ends",
+            "front-1 ends",
+        }
+        happened.clear()
+    assert sorted(happened) == ["broker-1 ends", "cache-2 ends", "front-2 ends", "store-2 ends"]
+
+
+def test_the_services_of_a_run_end_in_the_order_of_their_needs() -> None:
+    happened: list[str] = []
+    dead: set[str] = set()
+    toys = [
+        Toy("store", happened, dead=dead),
+        Toy("cache", happened, needs=("store",), dead=dead),
+    ]
+    with runner.ServiceSet(toys) as services:
+        up(services)
+        happened.clear()
+        dead.add("store-1")
+        up(services)
+        ends = [each for each in happened if "ends" in each]
+        assert ends == ["cache-1 ends", "store-1 ends"]
+        happened.clear()
+    assert happened == ["cache-2 ends", "store-2 ends"]

@@ -62,15 +62,13 @@ def compare(
     --fail-on the exit code is 1 when a limit is exceeded, 4 when runs are not comparable or have
     too few trials, else 0.
     """
-    from streamgauge.measure.comparison import compare as compare_sides
     from streamgauge.measure.limits import check_limits, exit_code, parse_limit
     from streamgauge.results.folder import find
-    from streamgauge.results.history import side
+    from streamgauge.results.history import compare_runs
 
     limits = [parse_limit(text) for text in fail_on or ()]
     folders = [find(runs_dir, name) for name in (base, *others)]
-    first, *rest = (side(folder) for folder in folders)
-    comparisons = [compare_sides(first, each) for each in rest]
+    comparisons = compare_runs(*folders)
     checked = check_limits(limits, comparisons)
     further = [limit.metric for limit in limits]
     if format == "html" and output is None and sys.stdout.isatty():

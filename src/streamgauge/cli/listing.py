@@ -36,8 +36,9 @@ def list_items(
     kinds: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[workloads|engines|experiments|transports|services|presets]…",
-            help="What to list; everything when left out.",
+            metavar="KIND",
+            help="What to list, everything when left out: workloads, engines, experiments, "
+            "transports, services, acts, profilers, presets.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +49,7 @@ def list_items(
     for kind in chosen:
         if kind not in _SOURCES:
             raise unknown_name("kind of thing", kind, _SOURCES)
-    found = {kind: _SOURCES[kind]() for kind in chosen}
+    found = {kind: items for kind in chosen if (items := _SOURCES[kind]()) or kinds}
     if as_json:
         print_json({kind: [asdict(item) for item in items] for kind, items in found.items()})
     else:
@@ -61,6 +62,8 @@ def _print(found: Mapping[str, list[Item]]) -> None:
             print_line()
         print_line(kind)
         print_states([(item.state, item.name, item.title, item.remedy) for item in items])
+        if not items:
+            print_line("none is installed")
 
 
 def _registered(group: Group) -> list[Item]:
@@ -111,5 +114,7 @@ _SOURCES: Mapping[str, Callable[[], list[Item]]] = {
     "experiments": lambda: _registered("experiments"),
     "transports": lambda: _registered("transports"),
     "services": lambda: _registered("services"),
+    "acts": lambda: _registered("acts"),
+    "profilers": lambda: _registered("profilers"),
     "presets": _presets,
 }

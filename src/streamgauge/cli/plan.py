@@ -22,25 +22,31 @@ _FINER = 10
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.planning import load_experiment
+    from streamgauge.planning import load_experiment, settle
     from streamgauge.results.events import count_trials
-    from streamgauge.spec.experiment import Outlines
-    from streamgauge.spec.trial import NO_ENGINE
+    from streamgauge.spec.experiment import MayBeRough, Outlines
 
     experiment = load_experiment(spec)
-    trials, total = experiment.plan(), count_trials(experiment)
+    trials, total = [settle(trial) for trial in experiment.plan()], count_trials(experiment)
     if as_json:
-        print_json({"spec": spec.model_dump(mode="json"), "trials": total})
+        planned = [trial.model_dump(mode="json") for trial in trials]
+        print_json({"spec": spec.model_dump(mode="json"), "trials": total, "planned": planned})
         return
+    if spec.profile is not None:
+        print_line(f"profiler {spec.profile} looks at the engine in the measured time")
     if isinstance(experiment, Outlines):
-        _show_outline(spec, experiment.outline(), total)
+        rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
+        _show_outline(spec, experiment.outline(), total, f" ({rough})" if rough else "")
+        for trial in trials:
+            _show_settled(trial, f"  {trial.query}, first trial: ")
         return
     for trial in trials:
-        how = _way_to_send(trial) if trial.engine == NO_ENGINE else _engine(trial)
+        how = _way_to_send(trial) if trial.engine is None else _engine(trial)
         print_line(
             f"{trial.number:3}  {format_rate(trial.rate):>8}  {how},"
-            f" {trial.partitions} partition(s), repeat {trial.repeat}"
+            f" {trial.partitions} partition(s), repeat {trial.repeat}{_varied(trial)}"
         )
+        _show_settled(trial, " " * 15)
     if spec.schedule is not None:
         print_line(_chart(trials[0]))
     total_s = sum(trial.load_s for trial in trials)
@@ -50,9 +56,8 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     )
 
 
-def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int) -> None:
-    stamp = " (survey: a rough answer)" if spec.survey else ""
-    print_line(f"for each of {', '.join(spec.queries)} on {spec.engine}{stamp}:")
+def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str) -> None:
+    print_line(f"for each of {', '.join(spec.queries)} {spec.on_engine}{stamp}:")
     for stage in stages:
         print_line(f"{stage.trials:4}  {stage.what}")
     load_s = total * (spec.warmup_s + spec.duration_s)
@@ -64,9 +69,21 @@ def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int) -> None:
 
 
 def _engine(trial: TrialSpec) -> str:
-    from streamgauge.planning import trial_job
+    return f"{trial.query:9} {trial.engine} {trial.mode or 'plain'}"
 
-    return f"{trial.query:9} {trial.engine} {trial_job(trial).mode or 'plain'}"
+
+def _varied(trial: TrialSpec) -> str:
+    """Name the trial's values of what is varied, if they are not told already."""
+    told = {"rate", "partitions"}
+    return "".join(f", {name}={value}" for name, value in trial.factors.items() if name not in told)
+
+
+def _show_settled(trial: TrialSpec, lead: str) -> None:
+    """Print what planning changed, and what is done during the trial."""
+    for note in trial.notes:
+        print_line(f"{lead}{note}")
+    for act in trial.acts:
+        print_line(f"{lead}{act}")
 
 
 def _way_to_send(trial: TrialSpec) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.jobfile import variable
+from streamgauge.services import choice
 from streamgauge.spec.addresses import without_user_info
 
 if TYPE_CHECKING:
@@ -30,15 +31,15 @@ def repeat_command(
         arguments: The words after the program's name.
         environ: Where the options' twins are.
     """
-    twins = {name: environ[name] for name in _twins(context)}
+    of_services = {variable(name) for name in choice.names()}
+    twins = {name: environ[name] for name in _twins(context) if name not in of_services}
     typed = ["streamgauge", *arguments]
     for service, address in spec.services.items():
         twin = variable(service)
         if spec.origins.get(service) != "environment":
-            twins.pop(twin, None)
-        elif "@" in environ[twin]:
+            continue
+        if "@" in environ[twin]:
             # An option leaves the variable as it is: that knows who connects.
-            twins.pop(twin, None)
             typed.append(f"--service={service}={address}")
         else:
             twins[twin] = address

@@ -22,6 +22,7 @@ Examples:
   streamgauge run espbench --rate 10k/s --duration 5m
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
+  streamgauge run espbench/q1 --vary rate=1k/s,10k/s --vary E.trigger=0s,1s
   streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
@@ -125,6 +126,15 @@ def run(
             envvar=_twin("ENGINE_OPTIONS"),
         ),
     ] = None,
+    experiment_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-X",
+            metavar="KEY=VALUE",
+            help="Parameter of the experiment: survey=true, after=90%,50%.",
+            envvar=_twin("EXPERIMENT_OPTIONS"),
+        ),
+    ] = None,
     load: Annotated[
         list[str] | None,
         typer.Option(
@@ -132,6 +142,15 @@ def run(
             metavar="KEY=VALUE",
             help="Option of the load: acks, batch, linger, compression …",
             envvar=_twin("LOAD_OPTIONS"),
+        ),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR=VALUES",
+            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, seed, duration,"
+            " E.OPTION, P.PARAMETER, L.OPTION. Of several factors all combinations.",
+            envvar=_twin("VARY"),
         ),
     ] = None,
     senders: Annotated[
@@ -169,6 +188,14 @@ def run(
             "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_twin("TAG")
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Look into the engine with a profiler, in the measured time.",
+            envvar=_twin("PROFILE"),
+        ),
+    ] = None,
     quick: Annotated[
         bool,
         typer.Option(
@@ -181,7 +208,7 @@ def run(
         bool,
         typer.Option(
             "--survey",
-            help="Search by trials of 30 s + 60 s: a rough answer.",
+            help="Search by trials of 30 s + 60 s, a rough answer: short for -X survey=true.",
             envvar=_twin("SURVEY"),
         ),
     ] = False,
@@ -265,12 +292,15 @@ def run(
         "seed": seed,
         "parameters": _pairs("-P", parameters),
         "engine_options": _pairs("-E", engine_options),
+        "experiment_options": _pairs("-X", experiment_options),
         "load": _pairs("-L", load),
+        "vary": _pairs("--vary", vary),
         "senders": senders,
         "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": _pairs("--tag", tags),
+        "profile": profile,
         "quick": quick or None,
         "survey": survey or None,
         "keep": keep or None,
@@ -363,6 +393,8 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise UsageError(f"{option} {text}: there is no value", f"Write {option} KEY=VALUE.")
+        if option == "--vary" and key in pairs:
+            raise UsageError(f"{option} {key} is given twice", f"Write {option} {key}=VALUE,VALUE.")
         pairs[key] = value
     return pairs
 
@@ -409,7 +441,7 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.report import leave_report
     from streamgauge.cli.show import show_run
     from streamgauge.errors import Interrupted
-    from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, exit_code
+    from streamgauge.measure.verdicts import exit_code
     from streamgauge.metrics import parse_objective
     from streamgauge.planning import load_experiment
     from streamgauge.spec.experiment import Concludes
@@ -421,8 +453,6 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     if isinstance(experiment, Concludes):
         interrupted = record.status == "interrupted"
         return Interrupted.exit_code if interrupted else experiment.exit_code(folder.trials())
-    if record.status != "interrupted" and "ceiling" in record.answer:
-        return 0 if record.answer["ceiling"] is not None else NOT_KEPT_EXIT_CODE
     objectives = [parse_objective(text) for text in record.spec.objectives]
     return exit_code(
         folder.trials(), interrupted=record.status == "interrupted", objectives=objectives

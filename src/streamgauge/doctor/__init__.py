@@ -8,8 +8,10 @@ from pathlib import Path
 
 from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
+from streamgauge.doctor.plugins import broken_plugins
 from streamgauge.doctor.system import system_findings
 from streamgauge.errors import NotReady
+from streamgauge.registry import GROUPS
 from streamgauge.services import detached, runtime
 from streamgauge.services.service import Options
 
@@ -30,7 +32,10 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         findings.append(services.removed_leftovers(detached.remove_leftovers()))
     else:
         findings.append(services.leftovers(detached.leftovers()))
+    findings += broken_plugins()
     findings.append(software.java())
+    # Where services are started, that tells as well which of them do not load.
+    findings += software.plugins(each for each in GROUPS if not (start and each == "services"))
     if not start:
         return findings + [software.jars_of(component) for component in software.components()]
     findings += [software.fetched_jars_of(each, progress) for each in software.components()]

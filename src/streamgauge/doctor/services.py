@@ -7,22 +7,18 @@ from collections.abc import Callable, Sequence
 
 from streamgauge.doctor.findings import Finding
 from streamgauge.errors import StreamgaugeError
-from streamgauge.services.choice import embedded, in_order, names
+from streamgauge.services.choice import embedded, in_order, loadable
 from streamgauge.services.service import Options, Startable, all_up
 from streamgauge.units import format_duration
 
 
 def startable_services(options: Options) -> list[Finding]:
     """Start each service, with those that it needs, and stop it again."""
-    return [_startable(name, options) for name in names()]
+    return [_startable(name, options) for name in loadable()]
 
 
 def _startable(name: str, options: Options) -> Finding:
-    try:
-        needed = [embedded(each, options) for each in in_order([name])]
-    except StreamgaugeError as error:  # of another package: nothing else depends on it
-        return Finding(name, "warn", error.message, error.remedy)
-    return startable(name, needed)
+    return startable(name, [embedded(each, options) for each in in_order([name])])
 
 
 def startable(

@@ -1,8 +1,8 @@
-"""What runs need on this machine: Java and jars."""
+"""What runs need on this machine: plug-ins that load, Java and jars."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from streamgauge import registry
@@ -13,13 +13,26 @@ from streamgauge.services import jars
 from streamgauge.services.java import Java, find_java
 
 
+def plugins(groups: Iterable[Group]) -> list[Finding]:
+    """Name what is registered and does not load; the rest can be used without it."""
+    found = []
+    for group in groups:
+        for name in registry.names(group):
+            try:
+                registry.load(group, name)
+            except StreamgaugeError as error:
+                what = f"{group.removesuffix('s')} {name}"
+                found.append(Finding(what, "warn", error.message, error.remedy))
+    return found or [Finding("plug-ins", "ok", "all load")]
+
+
 def components() -> list[str]:
     """Name the components of jars.lock that services and engines are made of."""
     groups: tuple[Group, ...] = ("services", "engines")
     found: list[str] = []
     for group in groups:
         for name in registry.names(group):
-            with suppress(StreamgaugeError):  # what does not load is told elsewhere
+            with suppress(StreamgaugeError):  # `plugins` tells what does not load
                 found += getattr(registry.load(group, name), "jars", ())
     return list(dict.fromkeys(found))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.spec.form import FORMS
 from streamgauge.spec.workload import Query
 
 DEFAULT_OUTPUT = 10
@@ -120,7 +121,7 @@ def _alter_value(pair: Pair, _: bytes | None) -> list[Output]:
 
 
 def _alter_id(pair: Pair, _: bytes | None) -> list[Output]:
-    return [replace(pair[0], value=_UNKNOWN + pair[0].value), pair[1]]
+    return [replace(pair[0], value=_unknown(pair[0].value)), pair[1]]
 
 
 def _exchange(pair: Pair, _: bytes | None) -> list[Output]:
@@ -129,7 +130,7 @@ def _exchange(pair: Pair, _: bytes | None) -> list[Output]:
 
 
 def _extra(pair: Pair, passed_over: bytes | None) -> list[Output]:
-    value = passed_over if passed_over is not None else _UNKNOWN + pair[0].value
+    value = passed_over if passed_over is not None else _unknown(pair[0].value)
     return [pair[0], Output(key="", value=value), pair[1]]
 
 
@@ -145,11 +146,24 @@ def _p_off(pair: Pair, _: bytes | None) -> list[Output]:
     return [replace(pair[0], value=b"%b,%.2f" % (line, float(printed) + step)), pair[1]]
 
 
+def _unknown(value: bytes) -> bytes:
+    """Give an output an id that no record has."""
+    start = _number_start(value)
+    return value[:start] + _UNKNOWN + value[start:]
+
+
 def _split(value: bytes) -> tuple[bytes, bytes]:
-    """Split an output into the number that it begins with, and the rest."""
-    number = re.match(rb"\d*", value)
-    assert number is not None
-    return number[0], value[number.end() :]
+    """Split an output behind the number that it begins with."""
+    start = _number_start(value)
+    digits = re.match(rb"\d*", value[start:])
+    assert digits is not None
+    end = start + digits.end()
+    return value[:end], value[end:]
+
+
+def _number_start(value: bytes) -> int:
+    """Tell where the number begins: the id in any of the forms, or a window's time."""
+    return max(len(form.opening) for form in FORMS if value.startswith(form.opening))
 
 
 IN_TOPICS: Mapping[str, Change | None] = {

@@ -172,7 +172,8 @@ def _work(
 def _sink(endpoints: Endpoints, query: Query, parts: Parts, fault: Fault | None) -> Sink:
     if query.output == "table":
         return TableSink(parts.writer(query.name, endpoints.services), fault)
-    return OutputSink(registry.transport(endpoints.transport).outlet(endpoints), fault)
+    outlet = registry.transport(endpoints.transport).outlet(endpoints)
+    return OutputSink(outlet, fault, [query.form(stream) for stream in query.streams])
 
 
 def _query(job: JobSpec) -> Query:

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 import pyarrow as pa
 
 from streamgauge.engines.faults import IN_TABLES, Fault, Output, injector
+from streamgauge.spec.form import Form
 from streamgauge.spec.transport import Outlet
 
 
@@ -73,8 +74,10 @@ class Sink:
 class OutputSink(Sink):
     """Sends outputs back to the driver."""
 
-    def __init__(self, outlet: Outlet, fault: Fault | None) -> None:
+    def __init__(self, outlet: Outlet, fault: Fault | None, forms: Sequence[Form]) -> None:
         super().__init__(fault)
+        self._forms = forms
+        """Of the inputs."""
         self._outlet = outlet
         self._injector = injector(fault)
 
@@ -90,7 +93,7 @@ class OutputSink(Sink):
 
     def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:
         if self._injector is not None:
-            outputs = self._injector(outputs, _passed_over(outputs, records))
+            outputs = self._injector(outputs, _passed_over(outputs, records, self._forms))
         self._produce(outputs)
 
     def _produce(self, outputs: Sequence[Output]) -> None:
@@ -121,8 +124,10 @@ class TableSink(Sink):
             self._writer.write([output.key for output in outputs])
 
 
-def _passed_over(outputs: Sequence[Output], records: pa.Table) -> bytes | None:
+def _passed_over(
+    outputs: Sequence[Output], records: pa.Table, forms: Sequence[Form]
+) -> bytes | None:
     """Find an input that has no output, if one came along."""
     keys = {output.key for output in outputs}
     values: list[bytes] = records["value"].to_pylist()
-    return next((v for v in values if v.partition(b";")[0].decode() not in keys), None)
+    return next((v for v in values if keys.isdisjoint(form.id_of(v) for form in forms)), None)

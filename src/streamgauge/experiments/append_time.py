@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from streamgauge.experiments.broker import first_without_result, settings, trials_without_engine
+from streamgauge.experiments.broker import WayToSend, way_to_send
+from streamgauge.experiments.combinations import every_combination, first_without_result
+from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE, TrialResult, TrialSpec
-from streamgauge.spec.values import Json
+from streamgauge.spec.trial import Model, TrialResult, TrialSpec
+
+
+class Stairs(WayToSend):
+    """How one way to send shares append times, on average."""
+
+    records: float
+    """Consecutive records with the same append time."""
+    step_s: float | None
+
+
+class AppendTimes(Model):
+    """How exact the append times are."""
+
+    trials: int
+    append_times: tuple[Stairs, ...]
 
 
 class AppendTime:
@@ -16,10 +32,12 @@ class AppendTime:
 
     name: ClassVar[str] = "append-time"
     title: ClassVar[str] = "how many consecutive records share an append time?"
-    engine: ClassVar[str] = NO_ENGINE
+    engine: ClassVar[None] = None
+    parameters: ClassVar[type[NoParameters]] = NoParameters
+    answers: ClassVar[type[AppendTimes]] = AppendTimes
 
     def __init__(self, run: RunSpec) -> None:
-        self._trials = trials_without_engine(run)
+        self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return all trials in their order."""
@@ -29,15 +47,15 @@ class AppendTime:
         """Return the first trial that has no result yet."""
         return first_without_result(self._trials, history)
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> AppendTimes:
         """Return records per append time and step width of each combination, on average."""
-        found: list[Json] = [
-            {
-                **settings(result.spec),
-                "records": result.metrics["append_run.mean"],
-                "step_s": result.metrics.get("append_step.mean"),
-            }
+        found = tuple(
+            Stairs(
+                **way_to_send(result.spec),
+                records=result.metrics["append_run.mean"],
+                step_s=result.metrics.get("append_step.mean"),
+            )
             for result in history
             if "append_run.mean" in result.metrics
-        ]
-        return {"trials": len(self._trials), "append_times": found}
+        )
+        return AppendTimes(trials=len(self._trials), append_times=found)

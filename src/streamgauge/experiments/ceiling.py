@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
+from streamgauge.experiments.combinations import refuse_variants
+from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE
+from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.spec.values import Json
+from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 STEP_S = 20.0
 WARMUP_S = 10.0
 FIRST_RATE = 10_000.0
 HIGHEST_RATE = 10_000_000.0
+
+
+class HarnessCeiling(Model):
+    """How much the harness itself takes on this machine."""
+
+    ceiling: float | None
+    """The highest rate per input stream that held; None where none did."""
+    limit: str | None
+    """Why the next rate did not hold; None where no higher one was to be tried."""
 
 
 class Ceiling:
@@ -21,8 +32,11 @@ class Ceiling:
     name: ClassVar[str] = "ceiling"
     title: ClassVar[str] = "how many records a second can sender, broker and reader take here?"
     engine: ClassVar[str] = "noop"
+    parameters: ClassVar[type[NoParameters]] = NoParameters
+    answers: ClassVar[type[HarnessCeiling]] = HarnessCeiling
 
     def __init__(self, run: RunSpec) -> None:
+        refuse_variants(run)
         given = run.origins
         self._first = run.trial(
             1,
@@ -47,11 +61,19 @@ class Ceiling:
             return None
         return self._first.model_copy(update={"number": last.spec.number + 1, "rate": rate})
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> HarnessCeiling:
         """Return the highest rate that held, and why the next did not."""
-        highest = max((result.spec.rate for result in history if held(result)), default=None)
         failed = [result for result in history if not held(result)]
-        return {"ceiling": highest, "limit": _reason(failed[0]) if failed else None}
+        limit = _reason(failed[0]) if failed else None
+        return HarnessCeiling(ceiling=self.ceiling(history), limit=limit)
+
+    def ceiling(self, history: Sequence[TrialResult]) -> float | None:
+        """Return the highest rate that held."""
+        return max((result.spec.rate for result in history if held(result)), default=None)
+
+    def exit_code(self, history: Sequence[TrialResult]) -> int:
+        """Return 0 when a rate held: that the last one did not is what was looked for."""
+        return NOT_KEPT_EXIT_CODE if self.ceiling(history) is None else 0
 
 
 def held(result: TrialResult) -> bool:

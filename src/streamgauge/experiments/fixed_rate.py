@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import ClassVar
 
-from streamgauge.errors import UsageError
+from streamgauge.experiments.combinations import every_combination, first_without_result
+from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.spec.values import Json
+from streamgauge.spec.trial import Model, TrialResult, TrialSpec
+
+
+class Tally(Model):
+    """How many trials were planned, and what came of them."""
+
+    trials: int
+    done: int
+    correct: int
+    kept_up: int
+    """Of the valid ones, as the correct ones are."""
 
 
 class FixedRate:
@@ -17,11 +26,11 @@ class FixedRate:
 
     name: ClassVar[str] = "fixed-rate"
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
+    parameters: ClassVar[type[NoParameters]] = NoParameters
+    answers: ClassVar[type[Tally]] = Tally
 
     def __init__(self, run: RunSpec) -> None:
-        if run.survey:
-            raise UsageError("fixed-rate searches nothing", "leave --survey out")
-        self._trials = _trials(run)
+        self._trials = every_combination(run)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return all trials in their order."""
@@ -29,8 +38,7 @@ class FixedRate:
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the first trial that has no result yet."""
-        done = {result.spec.number for result in history}
-        return next((trial for trial in self._trials if trial.number not in done), None)
+        return first_without_result(self._trials, history)
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:  # noqa: ARG002
         """Tell what is new compared with the trial before."""
@@ -39,24 +47,27 @@ class FixedRate:
             return "the first of the plan"
         if trial.repeat > 1:
             return f"repetition {trial.repeat} of the same"
+        if varied := _changed(trial, before):
+            return f"now {varied}"
         if trial.rate != before.rate:
             return "the next rate"
         return "the next query at this rate"
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> Tally:
         """Count the trials by what came of them; an invalid one says nothing of the engine."""
         valid = [result for result in history if result.valid.holds is True]
-        return {
-            "trials": len(self._trials),
-            "done": sum(result.status == "done" for result in history),
-            "correct": sum(result.correct.holds is True for result in valid),
-            "kept_up": sum(result.kept_up.holds is True for result in valid),
-        }
+        return Tally(
+            trials=len(self._trials),
+            done=sum(result.status == "done" for result in history),
+            correct=sum(result.correct.holds is True for result in valid),
+            kept_up=sum(result.kept_up.holds is True for result in valid),
+        )
 
 
-def _trials(run: RunSpec) -> list[TrialSpec]:
-    combinations = product(run.rates, run.queries, range(1, run.repeats + 1))
-    return [
-        run.trial(number, query, rate, repeat=repeat)
-        for number, (rate, query, repeat) in enumerate(combinations, start=1)
-    ]
+def _changed(trial: TrialSpec, before: TrialSpec) -> str:
+    """Name what a trial has another value of than the one before, if that was varied."""
+    return ", ".join(
+        f"{name}={value}"
+        for name, value in trial.factors.items()
+        if before.factors.get(name) != value
+    )

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from streamgauge import registry
-from streamgauge.errors import Unmeasured, UsageError
+from streamgauge.errors import UsageError
+from streamgauge.experiments.combinations import refuse_variants
+from streamgauge.experiments.conclusions import (
+    catch_up_rate,
+    caught_up_s,
+    conclusion,
+    exit_code_of,
+    is_spoiled,
+    told,
+    told_of_probe,
+)
 from streamgauge.experiments.search import (
     BRACKET,
     Ends,
@@ -19,14 +29,19 @@ from streamgauge.experiments.search import (
     Tried,
     rounded,
 )
-from streamgauge.measure.catch_up import LEAST_S
+from streamgauge.experiments.searches import (
+    FLUCTUATE,
+    LatencyAt,
+    SearchAnswer,
+    Searches,
+    SearchParameters,
+)
 from streamgauge.measure.sustained import decide
-from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE, worst
-from streamgauge.spec.experiment import Stage
-from streamgauge.spec.run import FLUCTUATE, RunSpec
+from streamgauge.measure.verdicts import worst
+from streamgauge.spec.experiment import FoundByBoth, Stage
+from streamgauge.spec.run import RunSpec
 from streamgauge.spec.transport import Backlog
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.spec.values import Json
 from streamgauge.units import format_count, format_rate
 
 GUESS = 1000.0
@@ -90,16 +105,19 @@ class Sustainable:
 
     name: ClassVar[str] = "sustainable"
     title: ClassVar[str] = "what is the highest rate that the engine sustains?"
+    parameters: ClassVar[type[SearchParameters]] = SearchParameters
+    answers: ClassVar[type[Searches]] = Searches
 
     def __init__(self, run: RunSpec) -> None:
         self._run = run
+        self._asked = SearchParameters.model_validate(run.experiment_options)
         self._queries = tuple(dict.fromkeys(run.queries))
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
-        self._after = run.after[-1:] if run.quick else run.after
+        self._after = self._asked.after[-1:] if run.quick else self._asked.after
         self._probe = QUICK if run.quick else registry.transport(run.transport).backlog
         self._greater = self._probe.greater
-        _refuse(run, self._rates)
+        _refuse(run, self._asked, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the first trial of each query."""
@@ -129,10 +147,14 @@ class Sustainable:
         ]
         return [stage for stage in stages if stage.trials]
 
+    def rough(self) -> str | None:
+        """Say that a survey is one."""
+        return "survey: a rough answer" if self._asked.survey else None
+
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
         """Return how long warm-up and measuring have to be, so that a trend can be told."""
         trigger_s, window_s = trigger_s or 0.0, (window_ms or 0) / 1000
-        warmup, measured = SURVEY if self._run.survey else FULL
+        warmup, measured = SURVEY if self._asked.survey else FULL
         return warmup.time_s(trigger_s, window_s), measured.time_s(trigger_s, window_s)
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
@@ -148,18 +170,28 @@ class Sustainable:
         step = self._next_step(self._course(trial.query, history))
         return "the next query" if step is None else _WHY[step.role]
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
+    def answer(self, history: Sequence[TrialResult]) -> Searches:
         """Conclude for each query: the rate, between what it lies, what limits it, all trials."""
-        return {
-            "survey": self._run.survey,
-            "quick": self._run.quick,
-            "searches": [self._conclude(query, history) for query in self._queries],
-        }
+        return Searches(
+            survey=self._asked.survey,
+            quick=self._run.quick,
+            searches=tuple(self._conclude(query, history) for query in self._queries),
+        )
+
+    @staticmethod
+    def compare(base: Searches, other: Searches) -> Sequence[FoundByBoth]:
+        """Return what was found of each query that both have searched."""
+        theirs = {search.query: search.found for search in other.searches}
+        return [
+            FoundByBoth(mine.query, mine.found, theirs[mine.query])
+            for mine in base.searches
+            if mine.query in theirs
+        ]
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
         """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
         found = (self._course(query, history).search.found() for query in self._queries)
-        return worst(_exit_code(each) for each in found if each is not None)
+        return worst(exit_code_of(each) for each in found if each is not None)
 
     def _course(self, query: str, history: Sequence[TrialResult]) -> _Course:
         mine = [result for result in history if result.spec.query == query]
@@ -176,7 +208,7 @@ class Sustainable:
             return Ends(low, high)
         if self._rates:
             return Ends.around(self._rates[0])
-        return Ends.around(_catch_up_rate(probes) or GUESS)
+        return Ends.around(catch_up_rate(probes) or GUESS)
 
     def _next_step(self, course: _Course) -> Step | None:
         if not self._rates and (times := self._next_probe(course.probes)):
@@ -192,12 +224,12 @@ class Sustainable:
         """Return how many times a backlog is to be worked off; None when that was done."""
         if not done:
             return 1
-        if _is_spoiled(done[-1]):
-            once = not any(map(_is_spoiled, done[-2:-1]))
+        if is_spoiled(done[-1]):
+            once = not any(map(is_spoiled, done[-2:-1]))
             return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
-        first, *greater = (probe for probe in done if not _is_spoiled(probe))
-        passed_s = _caught_up_s(first)
-        if passed_s == 0 or any(map(_caught_up_s, greater)):
+        first, *greater = (probe for probe in done if not is_spoiled(probe))
+        passed_s = caught_up_s(first)
+        if passed_s == 0 or any(map(caught_up_s, greater)):
             return None
         left = [times for limit_s, times in self._greater.items() if passed_s < limit_s]
         return next(iter(left[len(greater) :]), None)  # the next, where one was too much for it
@@ -206,38 +238,39 @@ class Sustainable:
         run = self._run
         if step.role == "probe":
             duration_s = step.times * self._probe.duration_s
-            alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0}
+            # Nothing can be done at a set time of a load that lies there already.
+            alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0, "acts": ()}
             return run.trial(number, query, step.rate, preload=True, **alone)
         duration_s = step.times * run.duration_s
         return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
 
-    def _conclude(self, query: str, history: Sequence[TrialResult]) -> dict[str, Json]:
+    def _conclude(self, query: str, history: Sequence[TrialResult]) -> SearchAnswer:
         course = self._course(query, history)
         found = course.search.found()
         probes = course.probes
-        trials = [_told_probe(probes[:count]) for count in range(1, len(probes) + 1)]
-        trials += [_told(result, role) for result, role in course.searched]
-        trials += [_told(result, "latency") for result in course.after]
+        trials = [told_of_probe(probes[:count]) for count in range(1, len(probes) + 1)]
+        trials += [told(result, role) for result, role in course.searched]
+        trials += [told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
-        return {
-            "query": query,
-            "rate": found.rate if found else None,
-            "interval": list(interval),
-            "limit": found.limit if found else None,
-            "confirmations": self._thoroughness.confirmations,
-            "conclusion": _conclusion(found, self._thoroughness.confirmations),
-            "catch_up": _catch_up_rate(course.probes),
-            "latency": self._latency(course, found),
-            "trials": trials,
-        }
+        return SearchAnswer(
+            query=query,
+            rate=found.rate if found else None,
+            interval=interval,
+            limit=found.limit if found else None,
+            confirmations=self._thoroughness.confirmations,
+            conclusion=conclusion(found, self._thoroughness.confirmations),
+            catch_up=catch_up_rate(course.probes),
+            latency=tuple(self._latency(course, found)),
+            trials=tuple(trials),
+        )
 
-    def _latency(self, course: _Course, found: Found | None) -> list[Json]:
+    def _latency(self, course: _Course, found: Found | None) -> list[LatencyAt]:
         """Name the trials that tell the latency at the rate that was found, and after that."""
         if found is None or found.rate is None:
             return []
         confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
         trials = zip(("100%", *self._after), (confirmed[-1], *course.after), strict=False)
-        return [{"at": at, "trial": result.spec.number} for at, result in trials]
+        return [LatencyAt(at=at, trial=result.spec.number) for at, result in trials]
 
 
 def _after(what: str, found: float) -> Step:
@@ -248,9 +281,10 @@ def _after(what: str, found: float) -> Step:
     return Step(high * 7 / 9, "latency", schedule=f"{FLUCTUATE}:{high:.0f}/s")
 
 
-def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
+def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> None:
     """Refuse what a search cannot do."""
-    if run.survey and run.quick:
+    refuse_variants(run)
+    if asked.survey and run.quick:
         raise UsageError("--survey and --quick exclude each other", "leave one of them out")
     if len(rates) > 2:
         raise UsageError(
@@ -275,82 +309,3 @@ def _refuse(run: RunSpec, rates: Sequence[float]) -> None:
 
 def _tried(result: TrialResult) -> Tried:
     return Tried(result.spec.rate, decide(result).outcome)
-
-
-def _catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
-    """Return the rate per input stream that the probes tell, as all rates are.
-
-    By how much longer the engine was busy with the greater backlog: that is free of its start. An
-    engine that was hardly busy for longer is told by the shortest time that can be told.
-    """
-    told = [(_backlog(probe), _caught_up_s(probe)) for probe in probes if _caught_up_s(probe)]
-    if not told:
-        return None
-    (less, shorter_s), (more, longer_s) = [(0.0, 0.0), *told][-2:]
-    return (more - less) / max(longer_s - shorter_s, LEAST_S)
-
-
-def _backlog(probe: TrialResult) -> float:
-    """Count the records of each stream that lay there."""
-    return probe.spec.rate * probe.spec.duration_s
-
-
-def _caught_up_s(probe: TrialResult) -> float:
-    """Return how long the engine was busy with a backlog; 0 when it did not get through."""
-    if "rate.catch_up" not in probe.metrics:
-        return 0.0
-    return probe.metrics["rate.offered"] * probe.spec.duration_s / probe.metrics["rate.catch_up"]
-
-
-def _is_spoiled(probe: TrialResult) -> bool:
-    """Tell whether something outside the engine kept a probe from telling anything."""
-    return probe.status == "invalid" and _caught_up_s(probe) == 0
-
-
-def _told(result: TrialResult, role: Role) -> Json:
-    decision = decide(result)
-    return {
-        "trial": result.spec.number,
-        "role": role,
-        "rate": result.spec.rate,
-        "outcome": decision.outcome,
-        "reason": decision.reason,
-    }
-
-
-def _told_probe(probes: Sequence[TrialResult]) -> Json:
-    """Tell what the last of some probes says, together with those before it."""
-    probe = probes[-1]
-    rate = _catch_up_rate(probes) if _caught_up_s(probe) else None
-    reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
-    return {
-        "trial": probe.spec.number,
-        "role": "probe",
-        "rate": probe.spec.rate,
-        "outcome": None,
-        "reason": reason.partition("\n")[0],
-    }
-
-
-def _conclusion(found: Found | None, confirmations: int) -> str:
-    if found is None:
-        return "not known yet: the search is not over"
-    low, high = found.interval
-    if found.rate is None:
-        if low is not None:
-            return f"not settled: {format_rate(low)} held, but not each time"
-        if found.limit == "driver":
-            return "not known: the driver was the limit at every rate"
-        return f"no rate passes, down to {format_rate(high or 0.0)}"
-    held = f"{format_rate(found.rate)} sustained, confirmed {confirmations} of {confirmations}"
-    if high is None:
-        return f"at least {held}: no higher rate was to be tried"
-    if found.limit == "driver":
-        return f"at least {held}; at {format_rate(high)} the driver was the limit"
-    return f"{held}; {format_rate(high)} is not"
-
-
-def _exit_code(found: Found) -> int:
-    if found.limit == "driver":
-        return Unmeasured.exit_code
-    return NOT_KEPT_EXIT_CODE if found.rate is None else 0

@@ -42,7 +42,7 @@ def _run(follower: Follower) -> Family:
     labels = {
         "run": record.id,
         "workload": record.spec.workload,
-        "engine": record.spec.engine,
+        "engine": record.spec.engine or "",  # a label that is empty counts as absent
         "status": record.status,
     }
     return Family("streamgauge_run", "info", "The run that is shown.", [(labels, 1)])

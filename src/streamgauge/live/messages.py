@@ -30,8 +30,7 @@ def message(follower: Follower, news: News, now: float, *, last: bool) -> str:
         {
             "run": record.id,
             "status": record.status,
-            "workload": spec.workload,
-            "engine": spec.engine,
+            "subject": spec.subject,
             "experiment": spec.experiment,
             "quick": spec.quick,
             "tags": spec.tags,

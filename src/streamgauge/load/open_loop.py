@@ -11,6 +11,7 @@ from typing import Protocol
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.payloads import Source
 from streamgauge.load.schedule import Schedule
+from streamgauge.spec.form import FRONT, Form
 
 OVERRUN_MS = 1000
 """How long after the schedule's end the sender may still catch up."""
@@ -23,7 +24,7 @@ _NS = 1_000_000
 class Producer(Protocol):
     """What the loop needs of a Kafka producer."""
 
-    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
         """Take a record; BufferError when there is no room."""
 
     def poll(self, timeout: float) -> int:
@@ -38,7 +39,7 @@ class Stream:
 
     topic: str
     partitions: int
-    source: Source
+    source: Source[bytes]
     number: int
     """Position among the query's streams."""
     of: int
@@ -47,6 +48,11 @@ class Stream:
     """Number of the next record."""
     step: int = 1
     """How many senders share the stream: the others send the records in between."""
+    form: Form = FRONT
+    keys: Source[bytes] | None = None
+    """None for records without a key."""
+    chosen: Source[int] | None = None
+    """Partitions that follow keys; None where they follow the record's number."""
 
     def id(self, record: int) -> int:
         """Return the id of a record, unique among all streams of the trial."""
@@ -139,16 +145,17 @@ class OpenLoop:
         while self._sent < self._due and self._clock_ns() < until_ms * _NS:
             intended_ms = self._schedule.intended_ms(self._sent)
             count = min(self._schedule.due(intended_ms), self._records) - self._sent
-            form = b"%%d;%d;%%b" % (start_ms + intended_ms)
             for stream in self._streams:
-                if not self._send(stream, count, form, end_ms):
+                shape = stream.form.shape % (start_ms + intended_ms)
+                send = self._send if stream.keys is None else self._send_keyed
+                if not send(stream, count, shape, end_ms):
                     return
             self._sent += count
             late_ns = self._clock_ns() - (start_ms + intended_ms) * _NS
             self.lateness.add(late_ns, count * len(self._streams))
             self._latest_ns = max(self._latest_ns, late_ns)
 
-    def _send(self, stream: Stream, count: int, form: bytes, end_ms: int) -> bool:
+    def _send(self, stream: Stream, count: int, shape: bytes, end_ms: int) -> bool:
         """Send a stream's next records; False when there was no room until the end."""
         produce, topic, partitions = self._producer.produce, stream.topic, stream.partitions
         first, step = stream.next, stream.step
@@ -156,24 +163,55 @@ class OpenLoop:
         payloads = stream.source.take(first, count, step)
         ids = range(stream.id(first), stream.id(end), stream.of * step)
         for record, id_, payload in zip(range(first, end, step), ids, payloads, strict=True):
-            value = form % (id_, payload)
+            value = shape % (id_, payload)
             try:
                 produce(topic, value, None, record % partitions)
             except BufferError:
-                if not self._send_when_room(topic, value, record % partitions, end_ms):
+                if not self._send_when_room(topic, value, None, record % partitions, end_ms):
                     stream.next = record
                     return False
         stream.next = end
         return True
 
-    def _send_when_room(self, topic: str, value: bytes, partition: int, end_ms: int) -> bool:
+    def _send_keyed(self, stream: Stream, count: int, shape: bytes, end_ms: int) -> bool:
+        """Do the same with records that have keys.
+
+        This is a loop of its own, because each further step in the other one is felt at high rates.
+        """
+        assert stream.keys is not None
+        produce, topic = self._producer.produce, stream.topic
+        first, step = stream.next, stream.step
+        end = first + count * step
+        records = range(first, end, step)
+        ids = range(stream.id(first), stream.id(end), stream.of * step)
+        payloads = stream.source.take(first, count, step)
+        keys = stream.keys.take(first, count, step)
+        if stream.chosen is None:
+            partitions: Sequence[int] = [record % stream.partitions for record in records]
+        else:
+            partitions = stream.chosen.take(first, count, step)
+        columns = zip(records, ids, payloads, keys, partitions, strict=True)
+        for record, id_, payload, key, partition in columns:
+            value = shape % (id_, payload)
+            try:
+                produce(topic, value, key, partition)
+            except BufferError:
+                if not self._send_when_room(topic, value, key, partition, end_ms):
+                    stream.next = record
+                    return False
+        stream.next = end
+        return True
+
+    def _send_when_room(
+        self, topic: str, value: bytes, key: bytes | None, partition: int, end_ms: int
+    ) -> bool:
         """Wait for room, since nothing is skipped; False when there was none until the end."""
         began_ns = self._clock_ns()
         try:
             while self._clock_ns() <= end_ms * _NS:
                 self._producer.poll(0.001)
                 with suppress(BufferError):
-                    self._producer.produce(topic, value, None, partition)
+                    self._producer.produce(topic, value, key, partition)
                     return True
             return False
         finally:

@@ -6,27 +6,26 @@ A process of its own, since it needs memory that the sender which streams them n
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.messages import SenderJob
-from streamgauge.load.payloads import write_lines
-from streamgauge.services.endpoints import read_endpoints
+from streamgauge.load.payloads import write_files
 from streamgauge.spec.workload import Workload
 
 
 def main(argv: list[str]) -> None:
-    """Write a file of lines for each stream of the job."""
+    """Write the files of each stream of the job."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     assert job.payloads is not None
     workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
     job.payloads.mkdir(exist_ok=True)
-    for name in read_endpoints(job.endpoints).inputs:
+    query = workload.queries[job.spec.query]
+    for name in query.streams:
         payloads = workload.payloads(job.spec, name, arrivals.payloads(job.spec))
-        write_lines(chain.from_iterable(payloads.blocks), job.payloads / name)
+        write_files(payloads, query.form(name), job.spec.partitions, job.payloads / name)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from itertools import chain
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import cast
 
@@ -25,16 +24,16 @@ import pyarrow.parquet as pq
 
 from streamgauge import registry
 from streamgauge.load import arrivals
+from streamgauge.load.configuration import Whole
 from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import Memory, Streamed
+from streamgauge.load.payloads import in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.transport import Single, TakesRecords
-from streamgauge.spec.trial import NO_ENGINE
-from streamgauge.spec.workload import Workload
+from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
@@ -48,76 +47,65 @@ class Sender:
         self._spec, self._ticks = job.spec, job.ticks
         self._schedule = Share(arrivals.schedule(job.spec), job.number, job.of)
         self._records = arrivals.records(job.spec)
-        self._workload = workload
+        self._workload, self._query = workload, workload.queries[job.spec.query]
+        self._numbered = len(self._query.streams) + len(self._query.configuration)
+        """How many streams have ids of their own."""
         endpoints = self._endpoints = read_endpoints(job.endpoints)
         transport = registry.transport(endpoints.transport)
         assert isinstance(transport, TakesRecords), f"{transport.name} has a sender of its own"
-        asks = job.spec.engine == NO_ENGINE
+        asks = job.spec.engine is None
         self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}
-        self._markers: dict[str, bytes | None] = {}
+        self._payloads: dict[str, Payloads] = {}
         self._next_marker = 0
-        self._sentinels: dict[str, bytes | None] = {}
         self._render(job, endpoints, workload)
 
     def _render(self, job: SenderJob, endpoints: Endpoints, workload: Workload) -> None:
-        query = workload.queries[job.spec.query]
-        of = len(query.streams) + len(query.configuration)
-        count = arrivals.payloads(job.spec)
-        for number, name in enumerate(query.streams):
-            payloads = workload.payloads(job.spec, name, count)
-            self._markers[name] = payloads.marker
-            self._sentinels[name] = payloads.sentinel
+        count, partitions = arrivals.payloads(job.spec), job.spec.partitions
+        for number, name in enumerate(self._query.streams):
+            payloads, form = workload.payloads(job.spec, name, count), self._query.form(name)
+            sources = (
+                in_memory(payloads, form, partitions)
+                if job.payloads is None
+                else streamed(payloads, job.payloads / name)
+            )
+            # For markers and sentinels; what was rendered is not to be held twice.
+            self._payloads[name] = replace(payloads, blocks=(), keys=None)
             self._streams[name] = Stream(
                 endpoints.inputs[name],
-                job.spec.partitions,
-                Memory(list(chain.from_iterable(payloads.blocks)))
-                if job.payloads is None
-                else Streamed(job.payloads / name),
+                partitions,
+                sources.payloads,
                 number,
-                of,
-                next=job.spec.partitions + job.number,
+                self._numbered,
+                next=partitions + job.number,
                 step=job.of,
+                form=form,
+                keys=sources.keys,
+                chosen=sources.partitions,
             )
 
     def configuration(self) -> Markers:
         """Send the streams that go before the load, as a whole; return the last record of each."""
-        query, last = self._workload.queries[self._spec.query], []
-        of = len(query.streams) + len(query.configuration)
-        for number, name in enumerate(query.configuration, start=len(query.streams)):
-            record = 0
-            for block in self._workload.payloads(self._spec, name, self._records).blocks:
-                now_ms = time.time_ns() // 1_000_000
-                singles = [
-                    Single(
-                        self._endpoints.configuration[name],
-                        (record + at) % self._spec.partitions,
-                        b"%d;%d;%b" % (number + (record + at) * of, now_ms, payload),
-                    )
-                    for at, payload in enumerate(block)
-                ]
-                offsets = self._outgoing.send(singles)
-                record += len(singles)
-            if record:
-                single = singles[-1]
-                last.append(
-                    Marker(
-                        stream=name,
-                        partition=single.partition,
-                        offset=offsets[-1],
-                        id=number + (record - 1) * of,
-                        value=single.value,
-                    )
-                )
-        return Markers(markers=last)
+        sent: list[Marker] = []
+        for number, name in enumerate(self._query.configuration, start=len(self._query.streams)):
+            whole = Whole(
+                self._endpoints.configuration[name],
+                self._workload.payloads(self._spec, name, self._records),
+                self._query.form(name),
+                self._spec.partitions,
+                number,
+                self._numbered,
+            )
+            sent += whole.send(name, self._outgoing)
+        return Markers(markers=sent)
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
-        return self._send_to_all(self._markers)
+        return self._send_to_all({name: each.marker for name, each in self._payloads.items()})
 
     def sentinels(self) -> Markers:
         """Send one sentinel to every input partition and wait for their offsets."""
-        return self._send_to_all(self._sentinels)
+        return self._send_to_all({name: each.sentinel for name, each in self._payloads.items()})
 
     def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
         partitions = range(self._spec.partitions)
@@ -149,8 +137,9 @@ class Sender:
         id_ = stream.id(record)
         if payload is None:
             (payload,) = stream.source.take(record, 1, 1)
-        value = b"%d;%d;%b" % (id_, time.time_ns() // 1_000_000, payload)
-        return name, id_, Single(stream.topic, record % stream.partitions, value)
+        value = stream.form.value(id_, time.time_ns() // 1_000_000, payload)
+        key = self._payloads[name].marker_key
+        return name, id_, Single(stream.topic, record % stream.partitions, value, key)
 
     def load(self, start_ms: int) -> Sent:
         """Send the load, write the record of it and sum it up."""

@@ -12,7 +12,10 @@ RECORDS = pa.schema(
         ("value", pa.binary()),
     ]
 )
-"""What lies in a topic; the timestamp is the append time."""
+"""What lies in a topic; the timestamp is the append time.
+
+The key of a record is left out: answers need none, since a value says all that its key says.
+"""
 
 EXPECTED = pa.schema(
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -27,7 +27,6 @@ class Side:
     workload_version: str | None
     status: str
     trials: tuple[TrialResult, ...]
-    answer: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def usable(result: TrialResult) -> bool:
@@ -92,6 +91,7 @@ def differences(
         *_changed("engine", one.spec.engine, two.spec.engine),
         *_changed("mode", one.spec.mode, two.spec.mode),
         *_changed("transport", one.spec.transport, two.spec.transport),
+        *_changed("profiler", one.spec.profile, two.spec.profile),
         *_changed_items("", *settings),
         *_changed_items("load ", *loads),
         *_changed_items(
@@ -143,6 +143,8 @@ def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
     yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
     yield from _conditions(one, two)
+    acts = ("; ".join(map(str, each.acts)) or "nothing" for each in (one, two))
+    yield from _differ("what is done during the trial", *acts)
 
 
 def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[str]:
@@ -162,7 +164,8 @@ def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[
 def _resources(
     base: Side, other: Side, one: TrialSpec | RunSpec, two: TrialSpec | RunSpec
 ) -> Iterator[str]:
-    yield from _differ("the engine's number of cores", one.cores or "all", two.cores or "all")
+    cores = (each.resources.cores or "all" for each in (one, two))
+    yield from _differ("the engine's number of cores", *cores)
     for name in dict.fromkeys((*base.spec.services, *other.spec.services)):
         addresses = (side.spec.services.get(name, "embedded") for side in (base, other))
         yield from _differ(f"the {name} that was used", *addresses)

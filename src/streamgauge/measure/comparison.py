@@ -16,9 +16,10 @@ from pydantic import JsonValue
 
 from streamgauge.measure.comparability import Side, differences, obstacles, usable
 from streamgauge.measure.ratio import Ratio, ratio
-from streamgauge.measure.searched import Sustained, compare_searches
+from streamgauge.measure.searched import Sustained, judge
 from streamgauge.measure.statistics import Floats
 from streamgauge.metrics import metric
+from streamgauge.spec.experiment import FoundByBoth
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_rate
 
@@ -114,12 +115,17 @@ class Comparison:
     """What was searched on both sides."""
 
 
-def compare(base: Side, other: Side) -> Comparison:
+def compare(base: Side, other: Side, found: Sequence[FoundByBoth] = ()) -> Comparison:
     """Compare all that two runs have in common; tell what they have not.
 
     The trials of two searches are at rates of their own: those at the same rate are compared.
+
+    Args:
+        base: One run.
+        other: The other run.
+        found: What the answers of both tell, as their experiment compares them.
     """
-    sustained = tuple(compare_searches(base, other))
+    sustained = tuple(judge(each, base, other) for each in found)
     pairs = (_pair(base, other, *both) for both in _paired(_groups(base), _groups(other)))
     alike = (pair for pair in pairs if not sustained or not pair.obstacles)
     return Comparison(base.name, other.name, tuple(alike), sustained)
@@ -146,6 +152,15 @@ class _Group:
         return "rate" in differ, len(differ)
 
 
+_NOT_OWN = {"number", "repeat", "keep", "mode", "factors", "notes"} | {
+    "parameters",
+    "resources",
+    "engine_options",
+    "load",
+}
+"""Of a trial, what makes no difference, and what is told one by one."""
+
+
 def _groups(side: Side) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for result in side.trials:
@@ -158,10 +173,10 @@ def _groups(side: Side) -> list[_Group]:
 
 def _asked(spec: TrialSpec) -> dict[str, JsonValue]:
     """Return all that makes a trial what it is, the settings of the load among the others."""
-    own = spec.model_dump(
-        mode="json", exclude={"number", "repeat", "keep", "mode", "load", "engine_options"}
-    )
-    return {**own, **spec.engine_options, **spec.load.model_dump(mode="json")}
+    own = spec.model_dump(mode="json", exclude=_NOT_OWN)
+    parameters = {f"P.{name}": value for name, value in spec.parameters.items()}
+    given = {**parameters, **spec.resources.model_dump(mode="json"), **spec.engine_options}
+    return {**own, **given, **spec.load.model_dump(mode="json")}
 
 
 def _paired(

@@ -1,4 +1,4 @@
-"""Read the `id;intended;` in front of every message, many messages at once."""
+"""Read what the form of records put in front of them, many at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.errors import TrialInvalid
+from streamgauge.spec.form import FRONT, Form
 
 Integers = npt.NDArray[np.int64]
-
-_HEADER = r"^(?P<id>\d+);(?P<intended>\d+);"
-_ID = r"^(?P<id>\d+);"
 
 
 @dataclass(frozen=True)
@@ -28,15 +26,15 @@ class Headers:
     """Epoch milliseconds."""
 
 
-def headers(values: pa.Array) -> Headers:
-    """Read the headers of recorded inputs.
+def headers(values: pa.Array, form: Form = FRONT) -> Headers:
+    """Read the headers of recorded inputs of that form.
 
     Raises:
         TrialInvalid: A message has none; what we sent has one, so the topic holds something else.
     """
-    found = pc.extract_regex(values, pattern=_HEADER)
+    found = pc.extract_regex(values, pattern=form.pattern)
     if found.null_count:
-        refuse(values, pc.is_null(found), "it does not begin with id;intended;")
+        refuse(values, pc.is_null(found), f"it does not begin with {form.looks}")
     ids = pc.struct_field(found, "id")
     return Headers(
         keys=pc.cast(ids, pa.string()),
@@ -45,9 +43,9 @@ def headers(values: pa.Array) -> Headers:
     )
 
 
-def output_keys(values: pa.Array) -> pa.Array:
+def output_keys(values: pa.Array, form: Form = FRONT) -> pa.Array:
     """Return the id that each output begins with, null where it begins with none."""
-    found = pc.extract_regex(values, pattern=_ID)
+    found = pc.extract_regex(values, pattern=form.output_pattern)
     # The fields below a null struct hold empty text, so the struct's own nulls must be kept.
     ids = pc.cast(pc.struct_field(found, "id"), pa.string())
     return pc.if_else(pc.is_valid(found), ids, pa.scalar(None, pa.string()))

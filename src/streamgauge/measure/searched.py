@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from streamgauge.measure.comparability import Side, search_obstacles
+from streamgauge.spec.experiment import FoundByBoth, Interval
 from streamgauge.units import format_rate
 
 Word = Literal["higher", "lower", "no difference", "not known", "not comparable"]
-Interval = tuple[float | None, float | None]
-"""The highest rate that held, and the lowest that did not."""
 
 
 @dataclass(frozen=True)
@@ -43,29 +41,15 @@ class Sustained:
         return f"{both}; {self.word}{ratio}"
 
 
-def compare_searches(base: Side, other: Side) -> Iterator[Sustained]:
-    """Compare what was found of each query that both runs have searched.
+def judge(found: FoundByBoth, base: Side, other: Side) -> Sustained:
+    """Say what it means that two runs found these rates.
 
     Where one interval ends below the other, the rates differ. Where they meet, there is no
     difference that the searches could tell, unless one of them did not get to the engine's limit.
     """
-    theirs = _found(other)
-    for query, mine in _found(base).items():
-        if query in theirs:
-            obstacles = search_obstacles(base, other)
-            word = "not comparable" if obstacles else _word(mine, theirs[query])
-            yield Sustained(query, mine, theirs[query], word, obstacles)
-
-
-def _found(side: Side) -> dict[str, Interval]:
-    searches: Any = side.answer.get("searches", ())
-    return {str(search["query"]): _interval(search) for search in searches}
-
-
-def _interval(search: Mapping[str, Any]) -> Interval:
-    """Return what the search found; no rate that was not confirmed, nor one the driver missed."""
-    _, high = search["interval"]
-    return search["rate"], None if search["limit"] == "driver" else high
+    obstacles = search_obstacles(base, other)
+    word = "not comparable" if obstacles else _word(found.base, found.other)
+    return Sustained(found.query, found.base, found.other, word, obstacles)
 
 
 def _word(base: Interval, other: Interval) -> Word:

@@ -1,8 +1,8 @@
-"""How the load is sent, from what was asked for: every combination of its settings."""
+"""How the load is sent, from what was asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,10 +10,14 @@ from pydantic import ValidationError
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked, explain
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec
+from streamgauge.spec.run import LOADS
+from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_duration, parse_duration, parse_size
 
 _SENDERS = ("senders", "spark_master")
+_TIMES = {"linger": "linger_s", "max_lateness": "max_lateness_s"}
+_SIZES = {"batch", "buffer", "queue"}
+LOAD_OPTIONS = tuple(sorted({*LoadSpec.model_fields, *_TIMES} - {*_TIMES.values()}))
 
 
 def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
@@ -34,18 +38,22 @@ def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     return rest
 
 
-def ways_to_send(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every combination of the load's settings and partitions that were given."""
-    loads = [load for given in fields.get("load", [{}]) for load in _load_specs(given)]
-    partitions = [_whole("partitions", text) for text in _values(fields.get("partitions", 1))]
-    variants = tuple({"load": load, "partitions": count} for count in partitions for load in loads)
-    first = {"load": loads[0], "partitions": partitions[0]}
-    if len(variants) > 1 and fields.get("engine") != NO_ENGINE:
-        raise UsageError(
-            "several values of a setting of the load make no trial",
-            "Give one value, or try all with --experiment broker.",
-        )
-    return {**first, "variants": variants if len(variants) > 1 else ()}
+def load_axes(loads: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Return what is varied of the load, as factors with their values, and what is not.
+
+    Each option with several values is a factor. Of several loads, what differs among them is one.
+    """
+    if len(loads) < 2:
+        axes = {key: _values(value) for load in loads for key, value in load.items()}
+        several = {f"L.{key}": values for key, values in axes.items() if len(values) > 1}
+        return several, {key: values[0] for key, values in axes.items() if len(values) == 1}
+    points: list[dict[str, Any]] = []
+    for point in (point for load in loads for point in _points(load)):
+        if point not in points:
+            points.append(point)
+    same = {key: value for key, value in points[0].items() if _is_in_all(key, value, points)}
+    own = [{key: each for key, each in point.items() if key not in same} for point in points]
+    return ({LOADS: own} if len(own) > 1 else {}), same
 
 
 def as_list(value: Any) -> list[Any]:
@@ -55,39 +63,32 @@ def as_list(value: Any) -> list[Any]:
 
 def _values(value: Any) -> list[Any]:
     """Return the values of a setting: a list, or a text with commas."""
-    return value.split(",") if isinstance(value, str) else as_list(value)
+    values = value.split(",") if isinstance(value, str) else as_list(value)
+    if not values:
+        raise UsageError("a setting of the load has no value", "Give it one, or leave it out.")
+    return values
 
 
-def _whole(name: str, value: Any) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise UsageError(f"{name}: {value!r} is no whole number") from None
+def _points(load: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the values given for a load."""
+    for values in product(*(_values(value) for value in load.values())):
+        yield dict(zip(load, values, strict=True))
 
 
-def _load_specs(given: Mapping[str, Any]) -> list[LoadSpec]:
-    """Return every combination of the values given for a load."""
-    axes = [_values(value) for value in given.values()]
-    return [_load_spec(dict(zip(given, values, strict=True))) for values in product(*axes)]
+def _is_in_all(key: str, value: Any, points: Sequence[Mapping[str, Any]]) -> bool:
+    return all(key in point and point[key] == value for point in points)
 
 
-def _load_spec(given: Mapping[str, Any]) -> LoadSpec:
+def load_spec(given: Mapping[str, Any]) -> LoadSpec:
     """Read the load's options; sizes and times may carry units."""
-    names = {
-        "linger": ("linger_s", parse_duration),
-        "max_lateness": ("max_lateness_s", parse_duration),
-    }
-    sizes = {"batch", "buffer", "queue"}
     fields: dict[str, Any] = {}
-    known = {*LoadSpec.model_fields, *names} - {"linger_s", "max_lateness_s"}
     for name, value in given.items():
-        if name not in known:
-            raise unknown_name("option of the load", name, sorted(known))
-        if name in names:
-            target, parse = names[name]
-            fields[target] = parse(str(value))
+        if name not in LOAD_OPTIONS:
+            raise unknown_name("option of the load", name, LOAD_OPTIONS)
+        if name in _TIMES:
+            fields[_TIMES[name]] = parse_duration(str(value))
         else:
-            fields[name] = parse_size(str(value)) if name in sizes else value
+            fields[name] = parse_size(str(value)) if name in _SIZES else value
     try:
         load = LoadSpec(**fields)
     except ValidationError as error:

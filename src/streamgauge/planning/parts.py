@@ -6,15 +6,21 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from streamgauge import registry
+from streamgauge.spec.act import Act
 from streamgauge.spec.engine import Engine, JobSpec
 from streamgauge.spec.experiment import Experiment
+from streamgauge.spec.profile import Profiler
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Query, ShapesQueries, Workload
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:
-    """Return the trial's job as its engine resolves it; refused modes end here."""
+    """Return the trial's job as its engine resolves it; refused modes end here.
+
+    A trial without an engine has no job.
+    """
+    assert spec.engine is not None
     job = JobSpec(
         workload=spec.workload,
         query=spec.query,
@@ -23,7 +29,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         seed=spec.seed,
         options=spec.engine_options,
         transport=spec.transport,
-        cores=spec.cores,
+        cores=spec.resources.cores,
     )
     return load_engine(spec.engine).resolve(job)
 
@@ -37,10 +43,24 @@ def trial_query(spec: TrialSpec) -> Query:
     return query
 
 
+def trial_services(spec: TrialSpec) -> tuple[str, ...]:
+    """Name the services that a trial uses: without an engine nobody answers its query."""
+    carrying = registry.transport(spec.transport).services
+    if spec.engine is None:
+        return carrying
+    queries = load_workload(spec.workload).queries
+    return tuple(dict.fromkeys((*carrying, *queries[spec.query].services)))
+
+
 def load_experiment(spec: RunSpec) -> Experiment:
     """Return the run's experiment."""
-    build = cast(Callable[[RunSpec], Experiment], registry.load("experiments", spec.experiment))
+    build = cast(Callable[[RunSpec], Experiment], experiment_type(spec.experiment))
     return build(spec)
+
+
+def experiment_type(name: str) -> type[Experiment]:
+    """Return the experiment of that name, for what is known of it before there is a run."""
+    return cast(type[Experiment], registry.load("experiments", name))
 
 
 def load_workload(name: str) -> Workload:
@@ -51,3 +71,13 @@ def load_workload(name: str) -> Workload:
 def load_engine(name: str) -> Engine:
     """Return the engine of that name."""
     return cast(Callable[[], Engine], registry.load("engines", name))()
+
+
+def load_act(name: str) -> Act:
+    """Return the act of that name."""
+    return cast(Act, registry.load("acts", name))
+
+
+def load_profiler(name: str) -> Profiler:
+    """Return the profiler of that name."""
+    return cast(Callable[[], Profiler], registry.load("profilers", name))()

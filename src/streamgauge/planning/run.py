@@ -5,27 +5,34 @@ Everything is looked at here before anything is started.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
-from streamgauge.load.settings import check_load
-from streamgauge.metrics import parse_objective
+from streamgauge.planning import factors
 from streamgauge.planning.asked import Asked, explain
-from streamgauge.planning.load import as_list, on_spark, ways_to_send
-from streamgauge.planning.parts import load_experiment, load_workload, trial_job, trial_query
+from streamgauge.planning.checks import check
+from streamgauge.planning.experiment import DEFAULT, OPTIONS, SURVEY, settle_experiment, with_survey
+from streamgauge.planning.load import as_list, on_spark
+from streamgauge.planning.parts import (
+    experiment_type,
+    load_experiment,
+    load_workload,
+    trial_job,
+    trial_query,
+)
 from streamgauge.planning.presets import read_preset
 from streamgauge.planning.services import check_settings, take_services, with_services
+from streamgauge.planning.settings import read_settings
 from streamgauge.spec.experiment import NeedsTime
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE
+from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Workload
-from streamgauge.units import format_duration, parse_duration, parse_rate
+from streamgauge.units import format_duration
 
 QUICK = {"duration": "20s", "warmup": "15s"}
 
@@ -71,13 +78,15 @@ def _target(target: str) -> dict[str, Asked]:
     return fields
 
 
-_PAIRS = {"parameters", "engine_options", "service_settings", "tags"}
+_PAIRS = {"parameters", "engine_options", OPTIONS, "service_settings", "tags", "vary"}
 
 
 def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
     """Let later layers win; fields of key=value pairs are merged pair by pair."""
     merged: dict[str, Asked] = {}
-    for layer in layers:
+    for layer in map(with_survey, layers):
+        if _asks_another(layer, merged):
+            merged.pop(OPTIONS, None)
         for name, asked in layer.items():
             value = asked.value
             if name in _PAIRS and name in merged:
@@ -87,6 +96,12 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
                 value = [{**base, **more} for base in before for more in as_list(value)]
             merged[name] = Asked(value, asked.origin)
     return merged
+
+
+def _asks_another(layer: Mapping[str, Asked], merged: Mapping[str, Asked]) -> bool:
+    """Tell whether a layer asks for another experiment, whose parameters are others."""
+    before = merged["experiment"].value if "experiment" in merged else DEFAULT
+    return "experiment" in layer and layer["experiment"].value != before
 
 
 def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
@@ -102,44 +117,45 @@ def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     return {name: asked for name, asked in merged.items() if name != loser}
 
 
-_PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
-    "duration": ("duration_s", lambda value: parse_duration(str(value))),
-    "warmup": ("warmup_s", lambda value: parse_duration(str(value))),
-    "schedule": ("schedule", lambda value: arrivals.settle(str(value))),
-}
-
-
-_DERIVED = {"origins", "duration_s", "warmup_s", "services", "accounts"}
-"""Fields of a run that nobody sets by that name."""
-
-
 def _run_spec(
     merged: Mapping[str, Asked], given: Mapping[str, Asked], note: Callable[[str], None]
 ) -> RunSpec:
     workload = load_workload(str(merged["workload"].value))
-    known = {*RunSpec.model_fields, *_PARSED} - _DERIVED
-    fields: dict[str, Any] = {}
-    for name, asked in merged.items():
-        if name not in known:
-            raise unknown_name("setting", name, sorted(known))
-        target, parse = _PARSED.get(name, (name, lambda value: value))
-        fields[target] = parse(asked.value)
-    fields |= _without_engine(fields, workload)
-    fields |= ways_to_send(fields)
+    settings = factors.apart(merged, workload)
+    origins = {name: asked.origin for name, asked in (*settings.items(), *given.items())}
+    vary: factors.Values = settings.pop("vary", Asked({})).value
+    quick = bool(settings["quick"].value) if "quick" in settings else False
+
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+        return read_settings(values, workload, quick=quick)
+
+    first = factors.overlay(settings, next(factors.combinations(vary)))
+    fields = read({"parameters": {}, **_values(settings), **first})
+    if "rate" in vary:
+        fields |= read({"rates": vary["rate"]})
+    fields |= settle_experiment(fields, workload) | {"origins": origins}
     fields["queries"] = _queries(workload, fields.get("queries"))
-    quick = bool(fields.get("quick"))
-    fields["parameters"] = _parameters(workload, fields.get("parameters", {}), quick)
-    fields["origins"] = {name: each.origin for name, each in (*merged.items(), *given.items())}
     check_settings(fields.get("service_settings", {}))
-    if fields.get("schedule") and fields["origins"].get("duration", "quick") == "quick":
+    if fields.get("schedule") and origins.get("duration", "quick") == "quick":
         fields |= _shape_length(fields["schedule"])
+    spec = _made(fields)
+    factors.refuse_too_many(spec, vary)
+    varied = {"vary": vary, "variants": factors.variants(vary, settings, read)}
+    spec = _long_enough(_with_mean_rate(_made(fields | varied) if vary else spec))
+    spec = with_services(spec, given, note)
+    check(spec)
+    return spec
+
+
+def _values(settings: Mapping[str, Asked]) -> dict[str, Any]:
+    return {name: asked.value for name, asked in settings.items()}
+
+
+def _made(fields: Mapping[str, Any]) -> RunSpec:
     try:
-        spec = with_services(_long_enough(_with_mean_rate(RunSpec(**fields))), given, note)
+        return RunSpec(**fields)
     except ValidationError as error:
         raise UsageError(explain(error)) from None
-    _check(spec)
-    return spec
 
 
 def _long_enough(spec: RunSpec) -> RunSpec:
@@ -148,7 +164,7 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     if spec.quick or not isinstance(experiment, NeedsTime):
         return spec
     needed = [
-        experiment.least_times(trial_job(trial).trigger_s, trial_query(trial).window_ms)
+        experiment.least_times(_trigger_s(trial), trial_query(trial).window_ms)
         for trial in experiment.plan()
     ]
     times: dict[str, float] = {}
@@ -157,27 +173,18 @@ def _long_enough(spec: RunSpec) -> RunSpec:
     ):
         asked_s = getattr(spec, f"{name}_s") if name in spec.origins else least_s
         if asked_s < least_s:
+            rough = SURVEY in experiment_type(spec.experiment).parameters.model_fields
             raise UsageError(
                 f"{name} {format_duration(asked_s)} is too short:"
                 f" {spec.experiment} needs {format_duration(least_s)} here",
-                "leave it out, or ask for a rough answer by --survey",
+                "leave it out" + (", or ask for a rough answer by --survey" if rough else ""),
             )
         times[f"{name}_s"] = asked_s
     return spec.model_copy(update=times)
 
 
-def _without_engine(fields: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
-    """Settle engine and query of an experiment that looks at the broker alone."""
-    name = fields.get("experiment", RunSpec.model_fields["experiment"].default)
-    engine = getattr(registry.load("experiments", str(name)), "engine", None)
-    given = fields.get("engine")
-    if engine is None:
-        if given == NO_ENGINE:
-            raise UsageError(f"experiment {name} needs an engine", "Choose one with --engine.")
-        return {}
-    if given not in (None, engine):
-        raise UsageError(f"experiment {name} has no engine", "Leave --engine out.")
-    return {"engine": engine, "queries": (fields.get("queries") or workload.default_queries)[:1]}
+def _trigger_s(trial: TrialSpec) -> float | None:
+    return None if trial.engine is None else trial_job(trial).trigger_s
 
 
 def _shape_length(schedule: str) -> dict[str, float]:
@@ -187,30 +194,30 @@ def _shape_length(schedule: str) -> dict[str, float]:
 
 
 def _with_mean_rate(spec: RunSpec) -> RunSpec:
-    """Take the rate from the load's shape, where it has one."""
+    """Take the rates from the load's shape, where it has one; times and seed tell its mean."""
     if spec.schedule is None:
         return spec
-    trial, *_ = load_experiment(spec).plan()
+    if not spec.variants:
+        trial, *_ = load_experiment(spec).plan()
+        return spec.model_copy(update={"rates": (_mean_rate(trial),)})
+    query, rate = spec.queries[0], spec.rates[0]
+    means: dict[tuple[float, int], float] = {}
+    variants = []
+    for variant in spec.variants:
+        trial = spec.trial(1, query, rate, **variant.changes())
+        key = trial.duration_s, trial.seed
+        if key not in means:
+            means[key] = _mean_rate(trial)
+        variants.append(variant.model_copy(update={"rate": means[key]}))
+    rates = tuple(dict.fromkeys(means.values()))
+    return spec.model_copy(update={"rates": rates, "variants": tuple(variants)})
+
+
+def _mean_rate(trial: TrialSpec) -> float:
     (mean,) = arrivals.profile(trial)
     if not mean:
-        raise UsageError(f"the load {spec.schedule!r} sends nothing in the measured time")
-    return spec.model_copy(update={"rates": (mean,)})
-
-
-def _check(spec: RunSpec) -> None:
-    """Refuse what cannot work, by asking those who will have to do it."""
-    cores = len(os.sched_getaffinity(0))
-    if spec.cores is not None and spec.cores > cores:
-        raise UsageError(f"--cores {spec.cores}: this machine has {cores}")
-    for objective in spec.objectives:
-        parse_objective(objective)
-    workload, transport = load_workload(spec.workload), registry.transport(spec.transport)
-    workload.check(cast(Any, spec.parameters))
-    for trial in load_experiment(spec).plan():
-        check_load(trial.load)
-        transport.check(trial, workload.queries[trial.query], workload)
-        arrivals.check(trial)
-        trial_job(trial)
+        raise UsageError(f"the load {trial.schedule!r} sends nothing in the measured time")
+    return mean
 
 
 def _queries(workload: Workload, names: Iterable[str] | None) -> tuple[str, ...]:
@@ -220,15 +227,3 @@ def _queries(workload: Workload, names: Iterable[str] | None) -> tuple[str, ...]
         if name not in workload.queries:
             raise unknown_name(f"query of {workload.name}", name, list(workload.queries))
     return tuple(names)
-
-
-def _parameters(workload: Workload, given: Mapping[str, Any], quick: bool) -> dict[str, Any]:
-    known = list(workload.parameters.model_fields)
-    for name in given:
-        if name not in known:
-            raise unknown_name(f"parameter of {workload.name}", name, known)
-    values = {**(workload.quick if quick else {}), **given}
-    try:
-        return workload.parameters(**values).model_dump(mode="json")
-    except ValidationError as error:
-        raise UsageError(explain(error)) from None

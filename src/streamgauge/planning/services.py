@@ -6,23 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
-from streamgauge.planning.parts import load_workload
+from streamgauge.planning.parts import trial_services
 from streamgauge.services import choice
 from streamgauge.services.service import Options, Startable
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import NO_ENGINE
 
 
 def needed_services(spec: RunSpec) -> list[str]:
     """Name the services that a run needs, each after those that it needs itself."""
-    needed = list(registry.transport(spec.transport).services)
-    if spec.engine != NO_ENGINE:
-        queries = load_workload(spec.workload).queries
-        needed += [name for query in spec.queries for name in queries[query].services]
+    trials = (spec.trial(1, query, spec.rates[0]) for query in spec.queries)
+    needed = (name for trial in trials for name in trial_services(trial))
     return choice.in_order(dict.fromkeys(needed))
 
 
@@ -74,7 +70,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 def _choose(spec: RunSpec, name: str, options: Options) -> Startable:
     settings = _settings_of(spec.service_settings, name)
-    options = replace(options, counts=spec.engine == NO_ENGINE)
+    options = replace(options, counts=spec.engine is None)
     if name not in spec.services:
         return choice.embedded(name, options, settings)
     # Who connects was left out of the spec, which is written down; the environment knows the rest.

@@ -12,7 +12,6 @@ from streamgauge.report.charts import MARKS_IN_SIGHT, TIME_CHARTS, Chart, Sectio
 from streamgauge.report.latencies import Histogram, nines, pooled
 from streamgauge.report.markup import Html, data, tag
 from streamgauge.report.run import RunView
-from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.ticks import FEWEST_TICKS, STEPS
 from streamgauge.report.trial import TrialView, label
 from streamgauge.spec.values import Json
@@ -150,14 +149,14 @@ def _picker(run: RunView) -> Html:
 def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
     value = str(view.result.spec.number)
     button = tag("input", type="radio", name=f"{run.name}-trial", value=value, checked=chosen)
-    place = f"#{value} " if searches(run.record.answer) else ""
+    place = f"#{value} " if run.of_experiment.numbers_trials() else ""
     return tag("label", button, tag("span", f"{place}{label(view.result)}"))
 
 
 def first_shown(run: RunView) -> TrialView:
-    """Choose the first trial that left something to draw; of a search, one at the rate found."""
-    told = {trial for search in searches(run.record.answer) for trial in latency_trials(search)}
-    found = (view for view in run.views if view.result.spec.number in told)
+    """Choose the first trial that the run's view features, else that left something to draw."""
+    featured = run.of_experiment.featured()
+    found = (view for view in run.views if view.result.spec.number in featured)
     drawn = (view for view in run.views if view.charts)
     return next(found, None) or next(drawn, run.views[0])
 

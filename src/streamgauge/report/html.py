@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from streamgauge.files import write_for_user
-from streamgauge.report import figures, sections, stairs
+from streamgauge.report import figures, sections
 from streamgauge.report.markup import Html, tag
 from streamgauge.report.page import chart_library, make_page
 from streamgauge.report.run import RunView, view_runs
-from streamgauge.report.search_section import search_data, search_sections
 from streamgauge.results.folder import RunFolder
 
 
@@ -43,9 +42,9 @@ def _article(run: RunView) -> Html:
         "article",
         sections.verdict(run),
         sections.set_up(run),
-        search_sections(run),
+        run.of_experiment.findings(run),
         figures.charts(run),
-        stairs.section(run),
+        run.of_experiment.details(run),
         sections.correctness(run),
         sections.definitions(run),
         class_="run",
@@ -54,5 +53,5 @@ def _article(run: RunView) -> Html:
 
 
 def _data(run: RunView) -> Iterator[Html]:
-    yield from search_data(run)
+    yield from run.of_experiment.data(run)
     yield from figures.run_data(run)

@@ -21,7 +21,7 @@ def run_lines(runs: Sequence[tuple[RunFolder, RunRecord]]) -> Iterator[str]:
 def _row(folder: RunFolder, record: RunRecord) -> tuple[str, ...]:
     spec = record.spec
     tags = "".join(f" · {key}={value}" for key, value in spec.tags.items())
-    what = f"{spec.workload}/{','.join(spec.queries)} on {spec.engine}{tags}"
+    what = f"{spec.workload}/{','.join(spec.queries)} {spec.on_engine}{tags}"
     started = record.started[:16].replace("T", " ")
     number = str(folder.count_finished())
     return (_printable(record.id), started, record.status, number, _printable(what))

@@ -14,27 +14,17 @@ from streamgauge.files import write_atomically
 from streamgauge.report import vega
 from streamgauge.report.charts import TIME_CHARTS
 from streamgauge.report.figures import first_shown
+from streamgauge.report.over_time import rows_of
 from streamgauge.report.run import RunView, view_runs
-from streamgauge.report.search_charts import ladder_spec, latency_spec
-from streamgauge.report.search_section import SearchView, search_views
-from streamgauge.report.searches import brackets
-from streamgauge.report.trial import TrialView, label
+from streamgauge.report.trial import label
 from streamgauge.results.folder import RunFolder, find
 from streamgauge.spec.values import Json
 
 RUNS = Path("runs")
-_DOTS = 300
-"""Of a trial: a picture in a text is small, and so should its file be."""
-_COLUMNS = 3
-_MOST = 9
-_WIDTH = 360
-_SINGLE = "single outputs"
-_MEDIANS = {"event_latency": "event time", "processing_latency": "processing time"}
-"""What is drawn instead where an engine tells both: the median of every second."""
 
 
 def draw(folder: RunFolder, charts: Sequence[str] = ()) -> str:
-    """Return a search as a ladder, or the latencies of the first trials over time, as SVG.
+    """Return the picture of a run's view, or charts of one trial, as SVG.
 
     Args:
         folder: The run.
@@ -45,31 +35,7 @@ def draw(folder: RunFolder, charts: Sequence[str] = ()) -> str:
     (run,) = view_runs([folder])
     if charts:
         return vegalite_to_svg(_of_one_trial(run, charts))
-    found = search_views(run)
-    return vegalite_to_svg(_ladders(found) if found else _over_time(run))
-
-
-def _ladders(views: Sequence[SearchView]) -> vega.Spec:
-    """Draw each search in a row: rates in the order of the trials, then latency over rate."""
-    rows: list[Json] = []
-    for view in views:
-        trials = [rung.trial for rung in view.rungs]
-        ladder = ladder_spec(trials, view.points(), brackets(view.search), view.ceiling)
-        latency = latency_spec(view.latencies(), view.search["rate"])
-        titles = (
-            f"{view.search['query']}: rate, trial by trial",
-            f"p95 of the {view.kind_of_latency} over the rate",
-        )
-        charts: list[Json] = [
-            {
-                "title": title,
-                "width": _WIDTH,
-                **{name: chart[name] for name in ("height", "encoding", "layer")},
-            }
-            for title, chart in zip(titles, (ladder, latency), strict=True)
-        ]
-        rows.append({"hconcat": charts})
-    return {"vconcat": rows, "config": vega.picture_config(legend=True)}
+    return vegalite_to_svg(run.of_experiment.picture(run))
 
 
 def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
@@ -86,7 +52,7 @@ def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
         if not isinstance(columns, dict):
             raise UsageError(f"{label(view.result)} has no {name} to draw", "leave it out")
         series = [each for each in columns if each != "t"]
-        rows = [row for each in series for row in _rows(view, columns, each, each)]
+        rows = [row for each in series for row in rows_of(view, columns, each, each)]
         panels.append(vega.panel(known[name], series, rows))
     return {
         "title": {"text": label(view.result), "anchor": "start", "offset": 12},
@@ -95,46 +61,6 @@ def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
         "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
         "config": vega.picture_config(legend=True),
     }
-
-
-def _over_time(run: RunView) -> vega.Spec:
-    views = run.views[:_MOST]
-    both = all(kind in view.charts for view in views for kind in _MEDIANS)
-    drawn = _median_rows if both else _single_rows
-    rows = [row for view in views for row in drawn(view)]
-    if not rows:
-        raise UsageError(f"{run.folder.name} has no latencies", "name another run with RUN=…")
-    what = "median latency of every second" if both else f"latency of {_SINGLE}"
-    title = f"{run.record.spec.workload} on {run.record.spec.engine}: {what}"
-    subtitle = "over the time at which their latest input was due; warm-up before 0 s"
-    series = [*_MEDIANS.values()] if both else [_SINGLE]
-    chart = vega.small_multiples(_COLUMNS, title, subtitle, series)
-    return {**chart, "datasets": {"rows": rows}}
-
-
-def _median_rows(view: TrialView) -> list[Json]:
-    return [
-        row
-        for kind, series in _MEDIANS.items()
-        for row in _rows(view, view.charts[kind], "p50", series)
-    ]
-
-
-def _single_rows(view: TrialView) -> list[Json]:
-    return _rows(view, view.charts.get("singles"), "latency", _SINGLE)
-
-
-def _rows(view: TrialView, columns: Json, name: str, series: str) -> list[Json]:
-    if not isinstance(columns, dict):
-        return []
-    times, values = columns["t"], columns[name]
-    assert isinstance(times, list)
-    assert isinstance(values, list)
-    mode = f", {view.result.spec.mode}" if view.result.spec.mode else ""
-    trial = f"{label(view.result)}{mode}"
-    some = slice(None, None, max(1, round(len(times) / _DOTS)))
-    dots = zip(times[some], values[some], strict=True)
-    return [{"x": x, "v": v, "trial": trial, "s": series} for x, v in dots]
 
 
 def main(arguments: list[str]) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from streamgauge.report.searches import latency_trials, searches
 from streamgauge.report.trial import TrialView, view_trial
+from streamgauge.report.view import View, view_of
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.trial import TrialResult
 
@@ -29,6 +29,8 @@ class RunView:
     results: Sequence[TrialResult]
     views: Sequence[TrialView]
     """The trials that have charts."""
+    of_experiment: View
+    """How a run of its experiment is shown."""
 
     @property
     def uncharted(self) -> int:
@@ -44,15 +46,17 @@ def view_runs(folders: Sequence[RunFolder]) -> list[RunView]:
 
 def _view(folder: RunFolder, name: str, most_charted: int) -> RunView:
     record, results = folder.record(), folder.trials()
-    charted = _charted(record, results, most_charted)
+    shown = view_of(folder, record, results)
+    charted = _charted(shown.featured(), results, most_charted)
     singles = min(MOST_SINGLES, _SINGLES_OF_PAGE // max(1, len(charted)))
     marks = min(MOST_MARKS, _MARKS_OF_PAGE // max(1, len(charted)))
     views = [view_trial(folder, result, singles, marks) for result in charted]
-    return RunView(name, folder, record, results, views)
+    return RunView(name, folder, record, results, views, shown)
 
 
-def _charted(record: RunRecord, results: Sequence[TrialResult], most: int) -> Sequence[TrialResult]:
-    """Choose the first trials, but before all those that a search was made for."""
-    told = {trial for search in searches(record.answer) for trial in latency_trials(search)}
-    chosen = sorted(results, key=lambda result: result.spec.number not in told)[:most]
+def _charted(
+    featured: Collection[int], results: Sequence[TrialResult], most: int
+) -> Sequence[TrialResult]:
+    """Choose the first trials, but before all those that are featured."""
+    chosen = sorted(results, key=lambda result: result.spec.number not in featured)[:most]
     return [result for result in results if result in chosen]

@@ -15,42 +15,35 @@ from streamgauge.report import verdict as conclusion
 from streamgauge.report.markup import Html, join, number, table, tag
 from streamgauge.report.page import mark, warning
 from streamgauge.report.run import MOST_CHARTED, RunView
-from streamgauge.report.searches import latency_trials, searches
-from streamgauge.report.study_tables import StudyTable, study_table
 from streamgauge.report.trial import label
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.trial import TrialResult
-from streamgauge.units import format_count, format_duration, format_rate
 
 _EXAMPLES_PER_KIND = 5
 _MOST_EXAMPLES = 60
 _EXAMPLE_LENGTH = 400
-_CLOCK_S = 0.001
-_LONG = 1_000_000
 _COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected")
 
 
 def verdict(run: RunView) -> Html:
     """Say what came out, with everything that must be known before a chart is looked at."""
-    record, results = run.record, run.results
-    spec = record.spec
-    unreadable = [text for view in run.views for text in view.unreadable]
-    told = conclusion.warnings(run.folder, record, results, unreadable)
+    record, view = run.record, run.of_experiment
+    unreadable = [text for trial in run.views for text in trial.unreadable]
+    told = conclusion.warnings(view, unreadable)
     return tag(
         "header",
-        tag("h1", f"{spec.workload} on {spec.engine}"),
+        tag("h1", record.spec.subject),
         tag("p", " · ".join([record.id, *_facts_of(record)]), class_="aside"),
-        tag("p", conclusion.sentence(record, results), class_="verdict"),
-        tag("ul", *map(_badge, conclusion.badges(record, results)), class_="badges"),
+        tag("p", conclusion.sentence(view), class_="verdict"),
+        tag("ul", *map(_badge, view.badges()), class_="badges"),
         tag("ul", *map(warning, told), class_="warnings") if told else Html(),
-        _trials(run),
+        view.trials(run),
     )
 
 
 def about(record: RunRecord) -> Html:
     """Say in a line which run it is, where its name stands above."""
-    what = f"{record.spec.workload} on {record.spec.engine}"
-    return tag("p", " · ".join([what, *_facts_of(record)]), class_="aside")
+    return tag("p", " · ".join([record.spec.subject, *_facts_of(record)]), class_="aside")
 
 
 def set_up(run: RunView) -> Html:
@@ -121,69 +114,8 @@ def definitions(run: RunView) -> Html:
     )
 
 
-def link_to_charts(run: RunView, trial: int, text: str) -> str:
-    """Let a text lead to the charts of a trial, where it has some."""
-    if all(view.result.spec.number != trial for view in run.views):
-        return text
-    return tag("a", text, href=f"#{run.name}-charts", data_trial=str(trial))
-
-
-def latency_cell(value_s: float | None) -> Html:
-    """Write a latency as far as the broker's clock tells it, which counts milliseconds."""
-    if value_s is None:
-        return number("–", None)
-    shown = "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
-    return number(shown, value_s)
-
-
 def _badge(badge: conclusion.Badge) -> Html:
     return tag("li", mark(badge.holds), tag("b", badge.name), tag("span", badge.says))
-
-
-def _trials(run: RunView) -> Html:
-    """Make the table of the trials; of a search, which shows them all, those told by latency."""
-    if study := study_table(run.record.spec.experiment, run.results):
-        return _study(study)
-    shown, family, caption = run.results, "latency", "Trials; latency in the measured span"
-    if found := searches(run.record.answer):
-        told = {trial for search in found for trial in latency_trials(search)}
-        shown = [result for result in run.results if result.spec.number in told]
-        family = "event_latency"  # by which a search decides
-        what = "The rate that was found, and what followed"
-        caption = f"{what}; event-time latency in the measured span"
-    # The mode last: a phone shows the verdicts without scrolling.
-    header = ["#", "query", "rate", "valid", "correct", "kept up"]
-    header += ["p50", "p90", "p99", "max", "outputs", "engine CPU", "mode"]
-    rows = [[*_trial(run, result, family)] for result in shown]
-    return table(header, rows, caption=caption, class_="trials") if rows else Html()
-
-
-def _study(study: StudyTable) -> Html:
-    rows = [[number(cell.text, cell.value) for cell in row] for row in study.rows]
-    caption = f"Trials; {study.same}" if study.same else "Trials"
-    return table(study.header, rows, caption=caption, class_="trials") if rows else Html()
-
-
-def _trial(run: RunView, result: TrialResult, family: str) -> Iterator[str]:
-    spec, found = result.spec, result.metrics
-    query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
-    yield number(str(spec.number), spec.number)
-    yield link_to_charts(run, spec.number, query)
-    yield number(format_rate(spec.rate), spec.rate)
-    for judged in (result.valid, result.correct, result.kept_up):
-        order = {True: "2", None: "1", False: "0"}[judged.holds]
-        yield tag("td", mark(judged.holds), class_="verdict-cell", data_value=order)
-    for name in ("p50", "p90", "p99", "max"):
-        yield latency_cell(found.get(f"{family}.{name}"))
-    yield _count(result.counts.outputs)
-    cpu = found.get("cpu.engine")
-    yield number("–" if cpu is None else f"{cpu:.2f}", cpu)
-    yield spec.mode or "–"
-
-
-def _count(outputs: int) -> Html:
-    """Write a number in full as long as it is short."""
-    return number(f"{outputs:,}" if outputs < _LONG else format_count(outputs), outputs)
 
 
 def _facts_of(record: RunRecord) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from streamgauge import registry
 from streamgauge.results.folder import RunRecord
+from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import LoadSpec
+from streamgauge.spec.trial import LoadSpec, ResourceSpec
 from streamgauge.units import format_duration, format_rate, format_size
 
 _MACHINE = {
@@ -18,17 +20,21 @@ _MACHINE = {
     "memory_bytes": "memory",
     "ceiling": "noop ceiling",
 }
+_FIELDS = {"cores": "resources"}
 
 
 def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
     """Return what was set to something else than its default: name, value, default, origin."""
     found = []
     for name, origin in spec.origins.items():
-        field = f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name
+        field = _FIELDS.get(name, f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name)
         if field not in RunSpec.model_fields or field in {"workload", "queries"}:
             continue
         default = RunSpec.model_fields[field].get_default()
         value = getattr(spec, field)
+        if field == "experiment_options":
+            found += [(key, *pair, origin) for key, pair in _options(spec).items()]
+            continue
         if isinstance(value, LoadSpec):
             found += [(f"load {key}", *pair, origin) for key, pair in _load(value).items()]
         else:
@@ -55,7 +61,7 @@ def services(spec: RunSpec) -> str:
 
 def _write(field: str, value: Any) -> str:
     """Write a value as people write it."""
-    if value is None or value in ({}, ()):
+    if value is None or value in ({}, (), []):
         return "–"
     if field == "rates":
         return ", ".join(format_rate(rate) for rate in value)
@@ -66,10 +72,26 @@ def _write(field: str, value: Any) -> str:
     if field.endswith("_bytes"):
         return format_size(value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
+        return ", ".join(f"{key}={_write(key, item)}" for key, item in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, ResourceSpec):
+        return _write("cores", value.cores)
+    if isinstance(value, tuple | list):
+        return ", ".join(_write("", each) for each in value)
+    return str(value)
+
+
+def _options(spec: RunSpec) -> dict[str, tuple[str, str]]:
+    """Return value and default of each of the experiment's parameters."""
+    usual = {}
+    if spec.experiment in registry.names("experiments"):  # else its package is gone by now
+        experiment = cast(type[Experiment], registry.load("experiments", spec.experiment))
+        usual = experiment.parameters.model_construct().model_dump(mode="json")
+    return {
+        name: (_write(name, value), _write(name, usual.get(name)))
+        for name, value in spec.experiment_options.items()
+    }
 
 
 def _load(load: LoadSpec) -> dict[str, tuple[str, str]]:

@@ -16,10 +16,11 @@ from streamgauge.report import batches, delays
 from streamgauge.report.frame import Frame, frame_of
 from streamgauge.report.latencies import Histogram, Latencies
 from streamgauge.report.timeline import Series, Timeline, behind_series, read_ticks, sender_rates
+from streamgauge.results.factors import named
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Json
-from streamgauge.units import format_duration, format_rate
+from streamgauge.units import format_duration
 
 T = TypeVar("T")
 
@@ -256,7 +257,6 @@ def _acts(live: Path, result: TrialResult, frame: Frame) -> list[tuple[float, st
 
 
 def label(result: TrialResult) -> str:
-    """Name a trial as people tell it apart: query, rate, and which of its repeats it is."""
-    spec = result.spec
-    repeat = f" ({spec.repeat})" if spec.repeat > 1 else ""
-    return f"{spec.query} at {format_rate(spec.rate)}{repeat}"
+    """Name a trial as people tell it apart: what was asked, and which of its repeats it is."""
+    repeat = f" ({result.spec.repeat})" if result.spec.repeat > 1 else ""
+    return f"{named(result.spec)}{repeat}"

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.results.factors import differing, named
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
@@ -33,21 +34,23 @@ def render(results: Sequence[TrialResult]) -> Iterator[RenderableType]:
 
 def _table(groups: Sequence[Repeats]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("query", "rate", "mode"):
+    varied = differing([group.spec for group in groups])
+    for name in ("query", "rate", *varied, "mode"):
         table.add_column(name)
     for name in ("valid", "correct", "kept up"):
         table.add_column(name, justify="center")
     for name in (*_SHOWN, "outputs", "cpu"):
         table.add_column(name, justify="right", no_wrap=True)
     for group in groups:
-        table.add_row(*_row(group))
+        table.add_row(*_row(group, varied))
     return table
 
 
-def _row(group: Repeats) -> Iterator[RenderableType]:
+def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
     spec = group.spec
     yield f"{spec.query}\n×{len(group.trials)}" if group.several else spec.query
     yield format_rate(spec.rate)
+    yield from (spec.factors.get(name, "–") for name in varied)
     yield spec.mode or ""
     yield _mark(group.verdicts(lambda trial: trial.valid))
     yield _mark(group.verdicts(lambda trial: trial.correct))
@@ -98,10 +101,9 @@ def _latency(value_s: float) -> str:
 
 def _since_window_end(group: Repeats) -> Text:
     """Tell the latency of windows as it is published; the table's begins with the last record."""
-    spec = group.spec
     found = {name: group.values(f"window_latency.{name}") for name in _SHOWN}
     told = ", ".join(f"{name} {_in_words(values)}" for name, values in found.items() if values)
-    return Text(f"  {spec.query} at {format_rate(spec.rate)} from the window's end: {told}")
+    return Text(f"  {named(group.spec)} from the window's end: {told}")
 
 
 def _in_words(values: Sequence[float]) -> str:

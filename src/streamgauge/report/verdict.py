@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from streamgauge.metrics import parse_objective
-from streamgauge.report.searches import Search, carrying, searches
-from streamgauge.report.trial import label
-from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.results.folder import RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
 
+if TYPE_CHECKING:
+    from streamgauge.report.view import View
+
 MOST_WARNINGS = 50
+_NOTHING = "No trial has finished: there is nothing to tell yet."
 
 
 @dataclass(frozen=True)
@@ -24,71 +27,56 @@ class Badge:
     says: str
 
 
-def sentence(record: RunRecord, results: Sequence[TrialResult]) -> str:
-    """Say in one sentence what came out; of searches, in a line each, what they found."""
-    if not results:
-        return "No trial has finished: there is nothing to tell yet."
-    stamp = _stamp(record)
-    if found := searches(record.answer):
-        told = (f"{search['query']}: {search['conclusion']}." for search in found)
-        return "\n".join([*stamp, *told])
-    return " ".join([*stamp, _faults(record, results) or _praise(record, len(results))])
+def sentence(view: View) -> str:
+    """Say what came out; of a run without a finished trial that there is nothing yet."""
+    return view.sentence() if view.results else _NOTHING
 
 
-def badges(record: RunRecord, results: Sequence[TrialResult]) -> list[Badge]:
-    """Return valid, correct, kept up and objectives, each over all trials.
+def of_trials(record: RunRecord, results: Sequence[TrialResult]) -> str:
+    """Say in one sentence what came of trials that each stand for themselves."""
+    return _faults(record, results) or _praise(record, len(results))
 
-    A search overloads an engine on purpose: it has a badge of its own, and valid and correct are
-    told of the trials that its answer rests on.
-    """
-    if found := searches(record.answer):
-        verdicts = _valid_and_correct(_carrying(found, results))
-        made = [_badge(*each, none="no rate held", which="that count") for each in verdicts]
-        return [*map(_search_badge, found), *made]
-    verdicts = _valid_and_correct(results)
+
+def badges_of_trials(record: RunRecord, results: Sequence[TrialResult]) -> list[Badge]:
+    """Return valid, correct, kept up and objectives, each over all trials."""
+    verdicts = valid_and_correct(results)
     verdicts.append(("kept up", [result.kept_up.holds for result in results]))
-    made = [_badge(*each) for each in verdicts]
     met = [fine for result in results for fine in _met(record, result)]
-    return [*made, _badge("objectives", met, none="none set")]
+    return [*(badge(*each) for each in verdicts), badge("objectives", met, none="none set")]
 
 
-def warnings(
-    folder: RunFolder, record: RunRecord, results: Sequence[TrialResult], unreadable: Sequence[str]
+def doubts(
+    results: Sequence[TrialResult], objectives: Sequence[str], *, overloaded: bool = False
 ) -> list[str]:
-    """Collect what must be known before any chart is looked at."""
+    """Tell why a verdict is not true.
+
+    Args:
+        results: The trials that matter.
+        objectives: What was to be met.
+        overloaded: Whether an engine was overloaded on purpose, so that to fall behind is no doubt.
+    """
     told = []
-    if record.spec.quick:
-        told.append("Quick: smallest sizes, too short to measure anything.")
-    if record.spec.survey:
-        told.append("Survey: short trials, a rough answer.")
-    if record.status in {"running", "interrupted"}:
-        told.append(f"The run is {record.status}: shown is what has finished.")
-    finished = {folder.trial_folder(result.spec.number) for result in results}
-    open_still = [place.name for place in folder.trial_folders() if place not in finished]
-    if open_still:
-        told.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
-    told += [*_doubts(record, results), *record.warnings, *unreadable]
-    if len(told) > MOST_WARNINGS:
-        rest = len(told) - MOST_WARNINGS
-        told = [*told[:MOST_WARNINGS], f"… and {rest:,} more; `streamgauge show` lists them."]
+    for result in results:
+        quiet = {result.kept_up.reason} if overloaded or result.spec.quick else set()
+        why = reasons(result, objectives)
+        told += [f"{_label(result)}: {reason}" for reason in why if reason not in quiet]
     return told
 
 
-def _stamp(record: RunRecord) -> list[str]:
-    """Say what a rough run must not be taken for."""
-    if record.spec.quick:
-        return ["A quick run, not a measurement."]
-    return ["A survey, a rough answer."] if record.spec.survey else []
-
-
-def _doubts(record: RunRecord, results: Sequence[TrialResult]) -> list[str]:
-    """Tell why a verdict is not true; in a search only where its answer rests on the trial."""
-    found = searches(record.answer)
-    told = []
-    for result in _carrying(found, results) if found else results:
-        quiet = {result.kept_up.reason} if found or result.spec.quick else set()
-        why = reasons(result, record.spec.objectives)
-        told += [f"{label(result)}: {reason}" for reason in why if reason not in quiet]
+def warnings(view: View, unreadable: Sequence[str]) -> list[str]:
+    """Collect what must be known before any chart is looked at."""
+    folder, record = view.folder, view.record
+    told = [stamp.warning for stamp in view.stamps()]
+    if record.status in {"running", "interrupted"}:
+        told.append(f"The run is {record.status}: shown is what has finished.")
+    finished = {folder.trial_folder(result.spec.number) for result in view.results}
+    open_still = [place.name for place in folder.trial_folders() if place not in finished]
+    if open_still:
+        told.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
+    told += [*view.doubts(), *record.warnings, *unreadable]
+    if len(told) > MOST_WARNINGS:
+        rest = len(told) - MOST_WARNINGS
+        told = [*told[:MOST_WARNINGS], f"… and {rest:,} more; `streamgauge show` lists them."]
     return told
 
 
@@ -131,7 +119,13 @@ def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
 def _those(found: Sequence[TrialResult], total: int) -> str:
     if len(found) > 2:
         return f"all {total} trials" if len(found) == total else f"{len(found)} of {total} trials"
-    return " and ".join(label(result) for result in found)
+    return " and ".join(_label(result) for result in found)
+
+
+def _label(result: TrialResult) -> str:
+    from streamgauge.report.trial import label  # slow to load, and not needed in the terminal
+
+    return label(result)
 
 
 def _verb(words: str, number: int) -> str:
@@ -153,36 +147,18 @@ def _met(record: RunRecord, result: TrialResult) -> list[bool]:
     return [objective.check(result.metrics).met for objective in found]
 
 
-def _carrying(found: Sequence[Search], results: Sequence[TrialResult]) -> list[TrialResult]:
-    numbers = {rung.trial for search in found for rung in carrying(search)}
-    return [result for result in results if result.spec.number in numbers]
-
-
-def _valid_and_correct(results: Sequence[TrialResult]) -> list[tuple[str, list[bool | None]]]:
+def valid_and_correct(results: Sequence[TrialResult]) -> list[tuple[str, list[bool | None]]]:
+    """Return the verdicts of these trials by their names."""
     return [
         ("valid", [result.valid.holds for result in results]),
         ("correct", [result.correct.holds for result in results]),
     ]
 
 
-def _search_badge(search: Search) -> Badge:
-    return Badge(search["query"], *_outcome(search))
-
-
-def _outcome(search: Search) -> tuple[bool | None, str]:
-    rate, limit, (low, _) = search["rate"], search["limit"], search["interval"]
-    if limit is None:
-        return None, "the search is not over"
-    if limit == "driver":
-        return None, "the driver was the limit"
-    if rate is None:
-        return False, "no rate passes" if low is None else "not settled"
-    return True, "found and confirmed" if limit == "engine" else "confirmed as far as was tried"
-
-
-def _badge(
+def badge(
     name: str, found: Sequence[bool | None], none: str = "no trial", which: str = ""
 ) -> Badge:
+    """Return a verdict over several; `none` is what it says without any, `which` of which."""
     if not found:
         return Badge(name, None, none)
     holds = False if False in found else None if None in found else True

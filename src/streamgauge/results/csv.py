@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from streamgauge.files import write_atomically
+from streamgauge.results.factors import factors
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 
@@ -36,10 +37,11 @@ def tables(results: Sequence[TrialResult]) -> dict[str, str]:
     which is what was published, the median, the smallest and the largest.
     """
     names = sorted({name for result in results for name in result.metrics})
-    found = {"results.csv": _text([_line(result, names) for result in results])}
+    varied = factors(result.spec for result in results)
+    found = {"results.csv": _text([_line(result, names, varied) for result in results])}
     repeated = [group for group in repeats(results) if group.several]
     if repeated:
-        lines = [line for group in repeated for line in _lines(group, names)]
+        lines = [line for group in repeated for line in _lines(group, names, varied)]
         found["repeats.csv"] = _text(lines)
     return found
 
@@ -53,12 +55,19 @@ def _text(rows: Sequence[Mapping[str, Cell]]) -> str:
     return text.getvalue()
 
 
-def _line(result: TrialResult, names: Sequence[str]) -> dict[str, Cell]:
+def _line(result: TrialResult, names: Sequence[str], varied: Sequence[str]) -> dict[str, Cell]:
     metrics = {name: result.metrics.get(name) for name in names}
-    return {**_published(result), **_details(result), **metrics}
+    return {**_published(result), **_factors(result.spec, varied), **_details(result), **metrics}
 
 
-def _lines(group: Repeats, names: Sequence[str]) -> Iterator[dict[str, Cell]]:
+def _factors(spec: TrialSpec, varied: Sequence[str]) -> dict[str, Cell]:
+    """Return what was varied, as asked; a number that has a column anyway stays a number."""
+    return {name: spec.factors.get(name) for name in varied}
+
+
+def _lines(
+    group: Repeats, names: Sequence[str], varied: Sequence[str]
+) -> Iterator[dict[str, Cell]]:
     """Yield a line for each statistic over the repeats of a trial."""
     spec = group.spec
     published = [_published(each) for each in group.counted]
@@ -71,6 +80,7 @@ def _lines(group: Repeats, names: Sequence[str]) -> Iterator[dict[str, Cell]]:
             "rate": spec.rate,
             "query": spec.query,
             "correct": _all_hold(group, lambda trial: trial.correct),
+            **_factors(spec, varied),
             "statistic": statistic,
             "repeats": len(group.trials),
             "counted": len(group.counted),

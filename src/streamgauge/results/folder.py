@@ -26,7 +26,7 @@ from streamgauge.files import write_atomically
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
-SCHEMA = 1
+SCHEMA = 2
 RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
 
 
@@ -51,6 +51,7 @@ class RunRecord(Model):
     owner: Owner
     status: RunStatus = "running"
     answer: dict[str, JsonValue] = {}
+    """What the experiment concluded, by its own model; empty until it has."""
     warnings: list[str] = []
 
     def ceiling(self, query: str) -> float | None:
@@ -78,7 +79,7 @@ class RunFolder:
         """Make the folder of a new run and write its run.json."""
         now = datetime.now(UTC)
         suffix = secrets.token_hex(2)
-        name = f"{now:%Y%m%d-%H%M}-{spec.workload}-{spec.engine}-{suffix}"
+        name = "-".join(filter(None, (f"{now:%Y%m%d-%H%M}", spec.workload, spec.engine, suffix)))
         folder = cls(runs / name)
         try:
             (folder.path / "trials").mkdir(parents=True)
@@ -114,10 +115,7 @@ class RunFolder:
         file = self.path / "run.json"
         try:
             content = json.loads(file.read_text("utf-8"))
-            if content.get("schema_version", 0) > SCHEMA:
-                raise UsageError(
-                    f"{file} was written by a newer version of streamgauge", "upgrade streamgauge"
-                )
+            _check_schema(file, content)
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:
             raise UsageError(f"{self.path} is no readable run: {error}") from None
@@ -222,6 +220,23 @@ def tagged(record: RunRecord, name: str) -> bool:
     tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
+
+
+def _check_schema(file: Path, content: Mapping[str, Any]) -> None:
+    """Refuse what another version wrote: its fields may have another meaning."""
+    version = content.get("schema_version", SCHEMA)
+    if version == SCHEMA:
+        return
+    if not isinstance(version, int):
+        raise ValueError(f"schema_version is {version!r}")  # noqa: TRY004  # of a file, no argument
+    if version > SCHEMA:
+        raise UsageError(
+            f"{file} was written by a newer version of streamgauge", "upgrade streamgauge"
+        )
+    raise UsageError(
+        f"{file} was written by an older version of streamgauge",
+        "look at it with that version, or run it again: its `command` is in the file",
+    )
 
 
 def _number(trial: Path) -> int:

@@ -10,7 +10,9 @@ from typing import get_args
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.measure.comparability import Side, usable
+from streamgauge.measure.comparison import Comparison, compare
 from streamgauge.metrics import metric
+from streamgauge.results.answers import compare_answers
 from streamgauge.results.folder import (
     RunFolder,
     RunRecord,
@@ -77,6 +79,14 @@ def parse_since(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+def compare_runs(base: RunFolder, *others: RunFolder) -> list[Comparison]:
+    """Compare runs with a base: their trials, and what their experiment says of the answers."""
+    first, record = side(base), base.record()
+    return [
+        compare(first, side(other), compare_answers(record, other.record())) for other in others
+    ]
+
+
 def side(folder: RunFolder) -> Side:
     """Read a run for a comparison."""
     record = folder.record()
@@ -87,7 +97,6 @@ def side(folder: RunFolder) -> Side:
         workload_version=record.workload_version,
         status=record.status,
         trials=tuple(folder.trials()),
-        answer=record.answer,
     )
 
 
@@ -110,9 +119,9 @@ class Point:
 _FACTORS: Mapping[str, Callable[[RunRecord, TrialResult], Factor]] = {
     "rate": lambda _, result: result.spec.rate,
     "partitions": lambda _, result: result.spec.partitions,
-    "cores": lambda record, result: result.spec.cores or _cores(record),
+    "cores": lambda record, result: result.spec.resources.cores or _cores(record),
     "mode": lambda _, result: result.spec.mode or "none",
-    "engine": lambda _, result: result.spec.engine,
+    "engine": lambda _, result: result.spec.engine or "none",
     "transport": lambda _, result: result.spec.transport,
     "date": lambda record, _: record.started,
 }

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -13,12 +14,12 @@ import yaml
 
 from streamgauge.results.csv import tables
 from streamgauge.results.folder import RunFolder, RunRecord
-from streamgauge.spec.run import RunSpec, Variant
+from streamgauge.spec.run import FACTORS, LOADS, OPTION_FACTORS, RunSpec
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.spec.values import Json
 from streamgauge.units import format_rate, parse_rate
 
-_NOT_ASKED = {"preset", "services", "origins", "variants"}
+_NOT_ASKED = {"preset", "services", "origins", "variants", "resources"}
 _FILE_TIME = (1980, 1, 1, 0, 0, 0)
 """The same content makes the same package."""
 
@@ -71,10 +72,32 @@ def preset(record: RunRecord) -> dict[str, Json]:
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
     fields |= {name: value for name, value in _load_and_times(spec).items() if name in spec.origins}
-    ways = spec.variants or (Variant(load=spec.load, partitions=spec.partitions),)
-    fields["partitions"] = list(dict.fromkeys(way.partitions for way in ways))
-    fields["load"] = [_load(load) for load in dict.fromkeys(way.load for way in ways)]
+    fields |= {"cores": spec.resources.cores, "load": _load(spec.load)}
+    fields = _varied(spec.model_dump(mode="json")["vary"], fields)
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _varied(vary: Mapping[str, Sequence[Json]], fields: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the fields that factors change: whatever is varied has no value beside."""
+    left = dict(fields)
+    for name in vary:
+        letter, dot, option = name.partition(".")
+        if dot:
+            field = OPTION_FACTORS[letter]
+            left[field] = _without(left[field], [option])
+        elif name != LOADS:
+            left[FACTORS[name]] = None
+    points = [point for point in vary.get(LOADS, ()) if isinstance(point, dict)]
+    if points:
+        base = _without(left["load"], [option for point in points for option in point])
+        left["load"] = [{**base, **point} for point in points]
+    factors: Json = {name: [*values] for name, values in vary.items() if name != LOADS}
+    return {**left, "vary": factors}
+
+
+def _without(options: Json, names: Sequence[str]) -> dict[str, Json]:
+    assert isinstance(options, dict)
+    return {name: value for name, value in options.items() if name not in names}
 
 
 def packages() -> list[str]:

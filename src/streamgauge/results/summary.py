@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from streamgauge.metrics import parse_objective
 from streamgauge.results.folder import RunFolder
-from streamgauge.spec.trial import NO_ENGINE, TrialResult, Verdict
+from streamgauge.spec.trial import TrialResult, Verdict
 from streamgauge.spec.values import Json
 
 
@@ -53,7 +53,7 @@ def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
     if result.cause:
         return [result.cause]
     verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
-    if result.spec.engine == NO_ENGINE:
+    if result.spec.engine is None:
         verdicts = (result.valid, result.kept_up)  # nobody expects answers
     told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
     for objective in map(parse_objective, objectives):

@@ -14,6 +14,7 @@ from streamgauge.errors import UsageError
 from streamgauge.measure import latency
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.measure.statistics import Floats
+from streamgauge.results.factors import factors
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Span
@@ -69,7 +70,9 @@ def trials(folder: RunFolder) -> pa.Table:
     """Return a row per finished trial: what was asked for, verdicts, counts, all metrics."""
     results = folder.trials()
     names = sorted({name for result in results for name in result.metrics})
-    schema = pa.schema([*_TRIALS, *((name, pa.float64()) for name in names)])
+    varied = [name for name in factors(result.spec for result in results) if "." in name]
+    more = [*((name, pa.string()) for name in varied), *((name, pa.float64()) for name in names)]
+    schema = pa.schema([*_TRIALS, *more])
     return pa.Table.from_pylist([_row(result) for result in results], schema=schema)
 
 
@@ -106,8 +109,17 @@ def _row(result: TrialResult) -> dict[str, object]:
     asked = spec.model_dump(include=set(_TRIALS.names))
     counts = {f"outputs.{name}": count for name, count in result.counts.model_dump().items()}
     verdicts = {name: getattr(result, name).holds for name in ("valid", "correct", "kept_up")}
+    asked["cores"] = spec.resources.cores
     rest = {"trial": spec.number, "started": result.started, "status": result.status}
-    return {**asked, **rest, "inputs": result.inputs, **verdicts, **counts, **result.metrics}
+    return {
+        **spec.factors,
+        **asked,
+        **rest,
+        "inputs": result.inputs,
+        **verdicts,
+        **counts,
+        **result.metrics,
+    }
 
 
 def _latencies(folder: RunFolder, result: TrialResult) -> pa.Table:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from streamgauge import registry
-from streamgauge.errors import UsageError, unknown_name
+from streamgauge.errors import StreamgaugeError, UsageError, unknown_name
 from streamgauge.jobfile import variable
 from streamgauge.services.service import Options, Service, Startable
 from streamgauge.spec.addresses import Given
@@ -18,6 +19,16 @@ from streamgauge.spec.addresses import Given
 def names() -> list[str]:
     """Return the names of all services, those that do not load among them."""
     return registry.names("services")
+
+
+def loadable() -> list[str]:
+    """Return the names of the services that load, and whose needs do."""
+    found = []
+    for name in names():
+        with suppress(StreamgaugeError):  # what does not load is told elsewhere
+            in_order([name])
+            found.append(name)
+    return found
 
 
 def service(name: str) -> Service:
@@ -81,15 +92,20 @@ def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:
     Raises:
         UsageError: There is no such setting, or it has no such value.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     for key, value in values.items():
         field, dot, inner = key.partition(".")
         if field not in kind.settings.model_fields:
             raise unknown_name(f"setting of {kind.name}", key, kind.settings.model_fields)
-        if dot:
-            fields.setdefault(field, {})[inner] = value
-        else:
-            fields[field] = value
+        if not dot:
+            continue
+        names = fields.get(field, {})
+        if not isinstance(names, Mapping):
+            raise UsageError(
+                f"-S {kind.name}.{field}: given as a whole (given: {names!r}) and by {key}",
+                "Leave one of them out.",
+            )
+        fields[field] = {**names, inner: value}
     try:
         return kind.settings(**fields)
     except ValidationError as error:

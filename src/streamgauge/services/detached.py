@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge import process
-from streamgauge.errors import NotReady
+from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
 from streamgauge.process import Seen
 from streamgauge.services import runtime
@@ -98,9 +98,10 @@ def _startable(names: Iterable[str], progress: Progress) -> list[str]:
     found = []
     for name in wanted:
         try:
-            service(name).check()
+            for each in in_order([name]):
+                service(each).check()
             found.append(name)
-        except NotReady as error:
+        except StreamgaugeError as error:
             progress(f"{name} is left out: {error.message}")
     return found
 

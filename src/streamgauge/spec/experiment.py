@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from streamgauge.spec.values import Json
+from pydantic import BaseModel
+
+from streamgauge.spec.trial import Model
 
 if TYPE_CHECKING:
     from streamgauge.spec.trial import TrialResult, TrialSpec
+
+Interval = tuple[float | None, float | None]
+"""The highest rate that held, and the lowest that did not."""
+
+
+class NoParameters(Model):
+    """The parameters of an experiment that has none."""
 
 
 class Experiment(Protocol):
     """A question asked of the system: pure functions of the trials so far."""
 
     name: ClassVar[str]
+    parameters: ClassVar[type[BaseModel]]
+    """What can be chosen (-X); a run keeps it complete, as its `experiment_options`."""
+    answers: ClassVar[type[BaseModel]]
+    """What it concludes; a run keeps it, and reads it back by this model."""
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the trials that are known beforehand."""
@@ -23,8 +36,16 @@ class Experiment(Protocol):
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
         """Return the next trial, None when the answer is known."""
 
-    def answer(self, history: Sequence[TrialResult]) -> Mapping[str, Json]:
-        """Conclude from the trials."""
+    def answer(self, history: Sequence[TrialResult]) -> BaseModel:
+        """Conclude from the trials; returns one of `answers`."""
+
+
+@runtime_checkable
+class ChoosesEngine(Protocol):
+    """Ability of an experiment: it chooses the engine of its trials, and looks at one query."""
+
+    engine: ClassVar[str | None]
+    """None for trials without an engine."""
 
 
 @runtime_checkable
@@ -61,6 +82,14 @@ class Outlines(Protocol):
 
 
 @runtime_checkable
+class MayBeRough(Protocol):
+    """Ability of an experiment: its parameters may make its answer a rough one."""
+
+    def rough(self) -> str | None:
+        """Say what the answer must not be taken for; None where there is nothing to say."""
+
+
+@runtime_checkable
 class NeedsTime(Protocol):
     """Ability of an experiment: its trials must not be shorter than this."""
 
@@ -71,3 +100,29 @@ class NeedsTime(Protocol):
             trigger_s: the trigger interval that was asked for, None for as fast as possible.
             window_ms: the size of the query's time windows, if it has any.
         """
+
+
+@runtime_checkable
+class FindsCeiling(Protocol):
+    """Ability of an experiment: it finds the harness's own ceiling, which later runs are told."""
+
+    def ceiling(self, history: Sequence[TrialResult]) -> float | None:
+        """Return the highest rate per input stream; None where no rate held."""
+
+
+@dataclass(frozen=True)
+class FoundByBoth:
+    """A highest rate that two runs have looked for, with what each of them found."""
+
+    query: str
+    base: Interval
+    other: Interval
+
+
+@runtime_checkable
+class ComparesAnswers(Protocol):
+    """Ability of an experiment: two of its answers can be set against each other."""
+
+    @staticmethod
+    def compare(base: Any, other: Any) -> Sequence[FoundByBoth]:
+        """Return what both found; each is one of the experiment's `answers`."""

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from streamgauge.spec.trial import LoadSpec, Model, TrialSpec
+from streamgauge.spec.trial import ActSpec, LoadSpec, Model, ResourceSpec, TrialSpec
 
-FLUCTUATE = "fluctuate"
-"""High, a third of it, high again."""
-_SHARE = re.compile(r"[1-9][0-9]{0,2}%")
+FACTORS = {
+    "rate": "rates",
+    "partitions": "partitions",
+    "cores": "cores",
+    "seed": "seed",
+    "duration": "duration",
+}
+"""What can be varied, and the setting of a preset that it stands for."""
+OPTION_FACTORS = {"E": "engine_options", "P": "parameters", "L": "load"}
+"""Settings whose options can be varied, by the letter that such a factor begins with."""
+LOADS = "load"
+"""The factor whose values are several options of the load at once: of a preset's list of loads."""
 Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
 class Variant(Model):
-    """One of several ways to send a load that a run tries."""
+    """One combination of what a run varies; what is None is as in the run."""
 
-    load: LoadSpec
-    partitions: int = Field(ge=1)
+    factors: dict[str, str] = {}
+    """The values as they were asked for."""
+    rate: float | None = Field(default=None, gt=0)
+    """None for each of the run's rates."""
+    duration_s: float | None = Field(default=None, gt=0)
+    partitions: int | None = Field(default=None, ge=1)
+    resources: ResourceSpec | None = None
+    seed: int | None = Field(default=None, ge=0)
+    parameters: dict[str, JsonValue] | None = None
+    engine_options: dict[str, str] | None = None
+    load: LoadSpec | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """Return what a trial of this variant has of its own, but for the rate."""
+        return {name: value for name, value in self if value is not None and name != "rate"}
 
 
 class RunSpec(Model):
@@ -29,10 +50,13 @@ class RunSpec(Model):
     queries: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, JsonValue] = {}
     """The workload's parameters (-P), complete."""
-    engine: str = "spark"
+    engine: str | None = "spark"
+    """None where the experiment's trials have none."""
     engine_options: dict[str, str] = {}
     """The engine's options (-E), as given."""
     experiment: str = "fixed-rate"
+    experiment_options: dict[str, JsonValue] = {}
+    """The experiment's parameters (-X), complete."""
     preset: str | None = None
     transport: str = "kafka"
     rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
@@ -43,18 +67,20 @@ class RunSpec(Model):
     warmup_s: float = Field(default=90.0, ge=0)
     repeats: int = Field(default=1, ge=1)
     partitions: int = Field(default=1, ge=1)
-    cores: int | None = Field(default=None, ge=1)
+    resources: ResourceSpec = ResourceSpec()
     seed: int = Field(default=1, ge=0)
     load: LoadSpec = LoadSpec()
+    vary: dict[str, tuple[JsonValue, ...]] = {}
+    """Factors of which several values were asked for, the one that changes fastest last."""
     variants: tuple[Variant, ...] = ()
-    """Combinations of settings to be tried, where several were asked for."""
+    """Every combination of those values."""
+    acts: tuple[ActSpec, ...] = ()
+    """What is done during every trial."""
+    profile: str | None = None
+    """Name of the profiler that looks at the engine."""
     objectives: tuple[str, ...] = ()
     tags: dict[str, str] = {}
     quick: bool = False
-    survey: bool = False
-    """A search by short trials: a rough answer, stamped as such."""
-    after: tuple[str, ...] = ("90%", "50%")
-    """What a search tries at the rate that it has found: shares of it, or `fluctuate`."""
     keep: bool = False
     services: dict[str, str] = {}
     """Addresses of given services by name, without user info; the others are embedded."""
@@ -64,6 +90,16 @@ class RunSpec(Model):
     """Settings of services (-S), as given: `kafka.replication`."""
     origins: dict[str, Origin] = {}
     """Where each value came from that is not a default."""
+
+    @property
+    def subject(self) -> str:
+        """What is looked at, as a title: `espbench on spark`."""
+        return f"{self.workload} {self.on_engine}"
+
+    @property
+    def on_engine(self) -> str:
+        """With what it is run, after its name: `on spark`."""
+        return "without an engine" if self.engine is None else f"on {self.engine}"
 
     def trial(self, number: int, query: str, rate: float, **other: Any) -> TrialSpec:
         """Return a trial of this run: as the run is, but for what is named."""
@@ -77,19 +113,9 @@ class RunSpec(Model):
             raise ValueError("a rate must be above 0")
         return rates
 
-    @field_validator("after")
-    @classmethod
-    def _after_is_known(cls, after: tuple[str, ...]) -> tuple[str, ...]:
-        for what in after:
-            if what != FLUCTUATE and not _SHARE.fullmatch(what):
-                raise ValueError(
-                    f"{what!r} is neither a share of the rate, as 90%, nor {FLUCTUATE}"
-                )
-        return after
-
     @model_validator(mode="after")
     def _load_can_be_sent(self) -> RunSpec:
-        for load in (self.load, *(variant.load for variant in self.variants)):
+        for load in (self.load, *(each.load for each in self.variants if each.load)):
             if load.idempotence and load.acks != "all":
                 raise ValueError(f"acks={load.acks} excludes idempotence; add -L idempotence=false")
             if load.buffer < load.batch:

@@ -116,13 +116,13 @@ class Batch(Protocol):
 
 
 class Reader(Protocol):
-    """All input partitions of a job, read from their beginning by an engine in Python."""
+    """All that a query reads and did not write itself, for an engine in Python."""
 
     def read(self, timeout_s: float = 0.1) -> Batch:
         """Return what is there, after waiting no longer than that for any."""
 
     def positions(self) -> dict[str, list[int]]:
-        """Return the next offset to be read of every partition, by stream."""
+        """Return the next offset to be read of every partition, by input stream."""
 
     def __enter__(self) -> Self: ...
 

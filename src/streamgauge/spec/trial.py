@@ -6,9 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-NO_ENGINE = "none"
-"""Name of the engine of a trial that has none: the broker alone is looked at."""
-
 MOST_SENDERS = 64
 
 Status = Literal["done", "failed", "invalid", "interrupted"]
@@ -46,8 +43,32 @@ class LoadSpec(Model):
     """Bound on the 99th percentile of append time − intended time for a valid trial."""
 
 
+class ResourceSpec(Model):
+    """What a trial gives the engine."""
+
+    cores: int | None = Field(default=None, ge=1)
+    """CPUs of this machine; None for all."""
+
+
+class ActSpec(Model):
+    """Something the harness does at a set time of a trial."""
+
+    at_s: float = Field(allow_inf_nan=False)
+    """Seconds after the load began."""
+    service: str
+    """What it is done to: kafka, postgres."""
+    name: str
+    """Who does it, by the name of its entry point in `streamgauge.acts`."""
+    arguments: dict[str, JsonValue] = {}
+
+    def __str__(self) -> str:
+        """Write it in a line."""
+        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"at {self.at_s:g} s: {self.name} ({arguments}) on {self.service}"
+
+
 class TrialSpec(Model):
-    """One engine, one query, one load, once."""
+    """One engine or none, one query, one load, once."""
 
     number: int
     """Position in the run, from 1."""
@@ -55,7 +76,8 @@ class TrialSpec(Model):
     query: str
     parameters: dict[str, JsonValue]
     """The workload's parameters, complete."""
-    engine: str
+    engine: str | None
+    """None for a trial without a job: the broker alone is looked at."""
     mode: str | None = None
     engine_options: dict[str, str] = {}
     transport: str = "kafka"
@@ -70,9 +92,17 @@ class TrialSpec(Model):
     preload: bool = False
     """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
-    cores: int | None = None
+    resources: ResourceSpec = ResourceSpec()
     seed: int = 1
     repeat: int = 1
+    factors: dict[str, str] = {}
+    """What the run varies, with this trial's values as they were asked for."""
+    acts: tuple[ActSpec, ...] = ()
+    """What is done while the load lasts."""
+    profile: str | None = None
+    """Name of the profiler that looks at the engine in the measured span."""
+    notes: tuple[str, ...] = ()
+    """What planning changed of what was asked for, and why."""
     quick: bool = False
     keep: bool = False
     load: LoadSpec = LoadSpec()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.values import Json, Span
+from streamgauge.spec.form import FRONT, Form
+from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Payloads:
-    """What a stream's records say, without the leading `id;intended;`."""
+    """What a stream's records say, without what their form puts in front."""
 
     blocks: Iterable[Sequence[bytes]]
     """All of them in the order of the records, rendered when they are asked for, a bounded number
@@ -30,26 +31,28 @@ class Payloads:
     """Payload of markers; None where the stream's own next records serve."""
     sentinel: bytes | None = None
     """Payload of sentinels, for queries that need them to close their last windows."""
+    keys: Iterable[Sequence[bytes]] | None = None
+    """A key for each payload, in blocks as long as those of the payloads and asked for together
+    with them; None for records without a key."""
+    partition: Literal["number", "key"] = "number"
+    """What the partition of a record follows: its number, or its key as in Kafka's own producers.
+    Markers and sentinels go to every partition, so a stream whose partitions follow keys needs
+    markers of its own."""
+    marker_key: bytes | None = None
+    """Key of markers and sentinels."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a stream's records say, as columns of whole numbers: after `id` and `intended`."""
+    """What a stream's records say, as columns of whole numbers: after `id` and `intended`.
+
+    They have no form and no key, and their partition follows their number.
+    """
 
     ring: pa.Table
     """Record i has the row `i % len(ring)`."""
     sentinel: Mapping[str, int]
     """What sentinels say."""
-
-
-@dataclass(frozen=True)
-class Act:
-    """Something the harness does at a set time of a trial."""
-
-    at_s: float
-    """Seconds after the load began."""
-    what: str
-    do: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,12 @@ class Query:
     every input partition once all before them was consumed; they are in no answer."""
     sample: Callable[[int, bytes], float] | None = None
     """Seconds from intended time to append time of one output, for the live view."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    """Form of each stream's records, where it is not `FRONT`."""
+
+    def form(self, stream: str) -> Form:
+        """Return the form of a stream's records."""
+        return self.forms.get(stream, FRONT)
 
 
 class Workload(Protocol):
@@ -118,11 +127,19 @@ class ShapesQueries(Workload, Protocol):
 
 
 @runtime_checkable
-class HasTables(Workload, Protocol):
-    """Ability of a workload: business data in services."""
+class PlansTrials(Workload, Protocol):
+    """Ability of a workload: it decides a part of its trials, before any of them starts."""
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Raise sizes and warm-up to what the data need; tell what was changed and why."""
+        """Raise sizes and times to what the data need, add acts; tell what was changed and why.
+
+        A trial that was planned before is returned as it is.
+        """
+
+
+@runtime_checkable
+class HasTables(Workload, Protocol):
+    """Ability of a workload: business data in services."""
 
     def load_tables(
         self,
@@ -137,9 +154,6 @@ class HasTables(Workload, Protocol):
         self, spec: TrialSpec, services: Services, cache: Path
     ) -> Mapping[str, pa.Table]:
         """Read back the tables that the query's answers need, their pristine state included."""
-
-    def acts(self, spec: TrialSpec, services: Services, measured: Span) -> Sequence[Act]:
-        """Return what is to be done to services while the trial runs."""
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
         """Tell whether every marker's row is there."""

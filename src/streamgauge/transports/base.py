@@ -11,7 +11,7 @@ from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Backlog, Counters, Sending
-from streamgauge.spec.trial import NO_ENGINE, TrialSpec
+from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Query, Workload
 from streamgauge.transports.files import FileRecords, keep
 
@@ -31,7 +31,7 @@ class BaseTransport:
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:  # noqa: ARG002
         """Refuse trials without an engine, unless something can be seen of them."""
-        if trial.engine == NO_ENGINE and not self.remembers:
+        if trial.engine is None and not self.remembers:
             raise UsageError(
                 f"--transport {self.name} cannot be looked at without an engine",
                 "Use --transport kafka.",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamgauge import registry
+from streamgauge.errors import UsageError
 from streamgauge.planning import load_engine, trial_job, trial_query
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import kept
@@ -19,9 +20,11 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     """Recompute the answers of a finished trial and compare its kept outputs with them.
 
     Raises:
-        UsageError: The trial's records were not kept.
+        UsageError: The trial has no engine, or its records were not kept.
     """
     spec = result.spec
+    if spec.engine is None:
+        raise UsageError(f"trial {spec.number} has no engine, so it has no answers to validate")
     query = trial_query(spec)
     recorded = registry.transport(spec.transport).kept(spec, query, folder)
     tables = kept.read_tables(folder)

@@ -55,7 +55,8 @@ class Outcome:
     """What is known of a trial so far; a trial that breaks off leaves the rest open."""
 
     spec: TrialSpec
-    job: JobSpec
+    resolved: JobSpec | None = None
+    """The job as the engine resolved it; None for a trial without an engine."""
     status: Status = "done"
     cause: str | None = None
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -71,3 +72,9 @@ class Outcome:
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None
     topics: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def job(self) -> JobSpec:
+        """The job of a trial that has an engine."""
+        assert self.resolved is not None, "a trial without an engine has no job"
+        return self.resolved

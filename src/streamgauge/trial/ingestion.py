@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +38,6 @@ _FINISH_S = 60.0
 _STILL_S = 0.5
 _SETTLE_S = 10.0
 _TIMES = pa.schema([("offset", pa.int64()), ("appended", pa.int64()), ("intended", pa.int64())])
-
-
-def run_ingestion(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
-    """Run one trial without an engine; never raises for what spoils a trial."""
-    return Ingestion(spec, bench, folder, announce).run()
 
 
 class Ingestion(Trial):
@@ -106,7 +102,8 @@ class Ingestion(Trial):
             records = self._read_middle()
             if len(records):
                 values = records["value"].combine_chunks()
-                intended = pa.array(headers(values).intended)
+                form = self.query.form(next(iter(self.endpoints.inputs)))
+                intended = pa.array(headers(values, form).intended)
                 columns = [records["offset"], records["timestamp"], intended]
                 self._times = self._measured_alone(pa.table(columns, schema=_TIMES))
                 self._value_bytes = float(pc.mean(pc.binary_length(values)).as_py())
@@ -125,9 +122,12 @@ class Ingestion(Trial):
     def _read_middle(self) -> pa.Table:
         recorded = self.transport.read_back(self.spec, self.endpoints, self.folder, ())
         source = recorded.inputs[self.query.streams[0]]
-        extent = range(*source.extent()[0])
-        chosen = to_read_back(measured_records(self.spec), extent, self.transport.remembers)
-        batches = source.read(0, chosen.start, chosen.stop)
+        extents = source.extent()
+        loads = [max(0, end - 1) for _, end in extents]  # each partition has a marker
+        fullest = int(np.argmax(loads))  # where keys decide, another one may have next to nothing
+        measured = measured_records(self.spec, Fraction(loads[fullest], max(1, sum(loads))))
+        chosen = to_read_back(measured, range(*extents[fullest]), self.transport.remembers)
+        batches = source.read(fullest, chosen.start, chosen.stop)
         return pa.Table.from_batches(batches, schema=RECORDS)
 
     def _result(self) -> TrialResult:
@@ -206,11 +206,15 @@ class Ingestion(Trial):
         return found | record.usage(self.outcome.timeline, span)
 
 
-def measured_records(spec: TrialSpec) -> range:
-    """Return the offsets in the first partition of what was due in the measured time."""
+def measured_records(spec: TrialSpec, share: Fraction) -> range:
+    """Return the offsets, in a partition with that share, of what was due in the measured time.
+
+    Where partitions follow the records' numbers it is so within a record, and where they follow
+    keys, as far as the keys come evenly.
+    """
     planned, spans = arrivals.schedule(spec), arrivals.spans_of(spec)
     begin, end = (
-        1 + planned.due(at_ms - 1) // spec.partitions  # a marker comes first
+        1 + int(planned.due(at_ms - 1) * share)  # a marker comes first
         for at_ms in (spans.warmup, spans.warmup + spans.measured)
     )
     return range(begin, end)

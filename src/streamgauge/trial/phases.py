@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from streamgauge import registry
 from streamgauge.engines.job import finished_batches
@@ -23,16 +24,24 @@ from streamgauge.jobfile import PROGRESS
 from streamgauge.load.messages import Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
-from streamgauge.planning import load_engine, load_workload, trial_job, trial_query
+from streamgauge.planning import (
+    load_act,
+    load_engine,
+    load_profiler,
+    load_workload,
+    trial_job,
+    trial_query,
+)
 from streamgauge.probes.sampler import Probe, Sampler
 from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
-from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Job, Resources
-from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.act import Act
+from streamgauge.spec.endpoints import Endpoint, Endpoints
+from streamgauge.spec.engine import Engine, Job, Resources
+from streamgauge.spec.trial import ActSpec, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import Act, HasTables, Query
+from streamgauge.spec.workload import HasTables, Query
 from streamgauge.trial import kept, record
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
@@ -56,30 +65,23 @@ _NEEDS_PROGRESS = (
     " its offsets to the consumer group that the job file names; this one did neither"
 )
 _ACT_LATE_S = 1.0
+Due = tuple[ActSpec, Act]
+"""What is to be done, and who does it."""
 _LEAD_S = 0.5
 """Between the decision to begin and the first intended time."""
 
 
-def run_trial(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
-    """Run one trial and return what came of it; never raises for what spoils a trial."""
-    return Trial(spec, bench, folder, announce).run()
-
-
 class Trial:
-    """One trial under way."""
+    """One trial with an engine under way."""
 
     def __init__(self, spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> None:
         self.bench = bench
         self.folder = folder
         self.workload = load_workload(spec.workload)
-        self.engine = load_engine(spec.engine)
         self.query: Query = trial_query(spec)
-        warnings: list[str] = []
-        if isinstance(self.workload, HasTables):
-            spec, warnings = self.workload.plan(spec)
-        job = trial_job(spec)
-        self.spec = spec.model_copy(update={"mode": job.mode})
-        self.outcome = Outcome(spec=self.spec, job=job, warnings=warnings)
+        self.spec = spec
+        job = None if spec.engine is None else trial_job(spec)
+        self.outcome = Outcome(spec=spec, resolved=job, warnings=list(spec.notes))
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.transport = registry.transport(spec.transport)
@@ -108,6 +110,12 @@ class Trial:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
             self._clean_up()
         return self._result()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine of a trial that has one."""
+        assert self.spec.engine is not None
+        return load_engine(self.spec.engine)
 
     def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
@@ -216,7 +224,8 @@ class Trial:
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
-        cpus = self._cpus[self.spec.cores :] if self.spec.cores else ()
+        cores = self.spec.resources.cores
+        cpus = self._cpus[cores:] if cores else ()
         sending = self.transport.sending(self.endpoints)
         sender = Senders.start(self.spec, self.endpoints, sending, self.folder, affinity=cpus)
         self.watch.sender = sender
@@ -224,7 +233,7 @@ class Trial:
         return sender
 
     def _start_engine(self) -> Job:
-        resources = Resources(cpus=tuple(self._cpus[: self.spec.cores]))
+        resources = Resources(cpus=tuple(self._cpus[: self.spec.resources.cores]))
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
 
     def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
@@ -264,39 +273,47 @@ class Trial:
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
         measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
         self.outcome.measured = measured
-        acts = self._acts(measured)
+        acts = [(act, load_act(act.name)) for act in self.spec.acts]
         sender.begin(start_ms)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
             self._until(begin_ms, start_ms, sender, acts)
-        with self._phase("measure", self.spec.duration_s):
+        with self._phase("measure", self.spec.duration_s), self._profiled():
             self._until(measured.end_ms, start_ms, sender, acts)
         end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, start_ms, sender, acts)
 
-    def _until(self, end_ms: int, start_ms: int, sender: Senders, acts: list[Act]) -> None:
-        """Look after the trial until a time, or until all is sent."""
+    @contextmanager
+    def _profiled(self) -> Iterator[None]:
+        """Let the profiler look at the engine, where one was asked for."""
+        if self.spec.profile is None or (job := self.watch.job) is None:
+            yield
+            return
+        folder = self.folder / "profile"
+        folder.mkdir()
+        with load_profiler(self.spec.profile).record(job.processes, folder):
+            yield
+
+    def _until(self, end_ms: int, start_ms: int, sender: Senders, acts: list[Due]) -> None:
+        """Look after the trial until a time, or until all is sent and done."""
         clock = self.bench.clock
-        while (now_s := clock.realtime()) * 1000 < end_ms and not sender.finished:
+        while (now_s := clock.realtime()) * 1000 < end_ms and (acts or not sender.finished):
             self.watch.check()
-            while acts and acts[0].at_s <= now_s - start_ms / 1000:
-                self._do(acts.pop(0), start_ms)
+            while acts and acts[0][0].at_s <= now_s - start_ms / 1000:
+                self._do(*acts.pop(0), start_ms)
             self._tell()
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
 
-    def _do(self, act: Act, start_ms: int) -> None:
+    def _do(self, act: ActSpec, do: Act, start_ms: int) -> None:
         """Do what is due; the answers count on its being done in time."""
-        act.do()
-        self._announce({"trial": self.spec.number, "act": act.what})
+        what = do(self._endpoint(act.service), start_ms, cast(Any, act.arguments))
+        self._announce({"trial": self.spec.number, "act": what})
         late_s = self.bench.clock.realtime() - start_ms / 1000 - act.at_s
         if late_s > _ACT_LATE_S:
-            raise TrialInvalid(f"{act.what}, but {format_duration(late_s)} late")
+            raise TrialInvalid(f"{what}, but {format_duration(late_s)} late")
 
-    def _acts(self, measured: Span) -> list[Act]:
-        if not isinstance(self.workload, HasTables) or not self.query.tables:
-            return []
-        acts = self.workload.acts(self.spec, self.endpoints.services, measured)
-        return sorted(acts, key=lambda act: act.at_s)
+    def _endpoint(self, service: str) -> Endpoint:
+        return self.bench.services[service].endpoint
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock

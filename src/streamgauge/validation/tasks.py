@@ -21,6 +21,7 @@ from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
+from streamgauge.spec.form import Form
 from streamgauge.spec.records import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.values import Json
@@ -51,6 +52,8 @@ class Work:
     """All that the tasks of a validation need to know."""
 
     sources: Mapping[str, Records]
+    forms: Mapping[str, Form]
+    """Of each input stream."""
     ranges: tuple[Range, ...]
     answers: Answers
     context: AnswerContext
@@ -77,7 +80,7 @@ def _read_range(number: int, work: Work) -> Iterator[pa.RecordBatch]:
         yield from in_buckets("outputs", outputs, work.buckets, _groups(work.answers, outputs))
         return
     records = pa.Table.from_batches(batches).combine_chunks()
-    yield _times(part, records, number % work.buckets)
+    yield _times(part, records, work.forms[part.source], number % work.buckets)
     if work.judged:
         yield from _in_buckets_of_groups(work.answers.expected(records, work.context), work)
 
@@ -124,9 +127,9 @@ def _bucket_of(keys: pa.ChunkedArray | pa.Array, buckets: int) -> npt.NDArray[np
     return np.asarray(hashes % np.uint64(buckets), dtype=np.int64)
 
 
-def _times(part: Range, records: pa.Table, bucket: int) -> pa.RecordBatch:
+def _times(part: Range, records: pa.Table, form: Form, bucket: int) -> pa.RecordBatch:
     """Take the times of a range's records, and how often ids go down."""
-    ids, intended = _ids_and_intended(records)
+    ids, intended = _ids_and_intended(records, form)
     facts: dict[str, Json] = {
         "source": part.source,
         "partition": part.partition,
@@ -143,9 +146,9 @@ def _times(part: Range, records: pa.Table, bucket: int) -> pa.RecordBatch:
     return _moved(bucket, "times", facts, _pack(pa.table(list(columns), schema=TIMES), "lz4"))
 
 
-def _ids_and_intended(records: pa.Table) -> tuple[Integers, Integers]:
+def _ids_and_intended(records: pa.Table, form: Form) -> tuple[Integers, Integers]:
     if "value" in records.column_names:
-        found = headers(records["value"].combine_chunks())
+        found = headers(records["value"].combine_chunks(), form)
         return found.ids, found.intended
     return records["id"].to_numpy(), records["intended"].to_numpy()
 

@@ -97,6 +97,7 @@ def validate(
     counts.append((0 if done is None else len(done), plan.READ))
     work = tasks.Work(
         sources=sources,
+        forms={stream: query.form(stream) for stream in recorded.inputs},
         ranges=tuple(
             part
             for name, extent in extents.items()

@@ -9,7 +9,7 @@ import pytest
 from streamgauge import process
 from streamgauge.cli import app as tree
 from streamgauge.cli.main import execute
-from streamgauge.errors import NotReady, TrialFailed
+from streamgauge.errors import NotReady, TrialFailed, UsageError
 
 
 def raising(error):
@@ -142,13 +142,56 @@ def test_every_option_of_run_has_a_twin(monkeypatch, capsys):
     assert spec["tags"] == {"purpose": "test"}
 
 
-def test_list_shows_a_broken_plugin_beside_the_others(monkeypatch, capsys):
-    from streamgauge import registry
+BROKEN = "raise RuntimeError('half installed')"
 
-    monkeypatch.setattr(registry, "names", lambda _group: ["broken"])
-    monkeypatch.setattr(registry, "load", raising(RuntimeError("half installed")))
+
+def test_list_shows_a_broken_plugin_beside_the_others(plugins, capsys):
+    plugins.install("half", BROKEN, {"experiments": {"broken": "half:Thing"}})
     assert execute(["list", "experiments"]) == 0
-    assert "does not load: half installed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "does not load: RuntimeError: half installed" in printed
+    assert "Update or remove the package half." in printed
+    assert "fixed-rate" in printed
+
+
+def test_a_plugin_that_does_not_load_is_told_and_keeps_nothing_else_from_working(plugins, capsys):
+    groups = ("services", "transports", "engines", "workloads", "experiments")
+    plugins.install("half", BROKEN, {group: {"broken": "half:Thing"} for group in groups})
+    assert execute(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    for group in groups:
+        (broken,) = (item for item in listed[group] if item["name"] == "broken")
+        assert (broken["state"], broken["remedy"]) == (
+            "missing",
+            "Update or remove the package half.",
+        )
+    assert execute(["run", "espbench/q3", "-e", "noop", "--dry-run"]) == 0
+    assert execute(["services", "status"]) == 0
+    capsys.readouterr()
+    assert execute(["run", "espbench/q3", "-e", "broken", "--dry-run"]) == NotReady.exit_code
+    assert "engine 'broken' does not load" in capsys.readouterr().err
+    execute(["doctor", "--no-start", "--json"])
+    findings = {each["name"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    for group in groups:
+        found = findings[f"{group.removesuffix('s')} broken"]
+        assert found["state"] == "warn"
+        assert "half installed" in found["value"]
+
+
+def test_a_name_that_two_packages_register_is_told_and_refused(plugins, capsys):
+    for package in ("mine", "yours"):
+        plugins.install(package, "class It: ...", {"transports": {"pigeon": f"{package}:It"}})
+    assert execute(["list", "transports"]) == 0
+    printed = capsys.readouterr().out
+    assert "mine:It and yours:It" in " ".join(printed.split())
+    assert "kafka" in printed
+    arguments = ["run", "espbench/q3", "-e", "noop", "--transport", "pigeon", "--dry-run"]
+    assert execute(arguments) == UsageError.exit_code
+    said = capsys.readouterr().err
+    assert "there are two transports of the name 'pigeon': mine:It and yours:It" in said
+    assert "Remove one of their packages." in said
+    execute(["doctor", "--no-start"])
+    assert "there are two transports" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_dry_run_draws_the_shape_of_the_load(capsys):

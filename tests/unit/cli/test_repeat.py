@@ -66,7 +66,7 @@ def test_variables_that_were_heeded_stand_before_the_command(
     [
         (
             "postgresql://me:s3c@ret@db:5433/bench?password=s3cret",
-            "streamgauge run espbench/q5 --postgres=postgresql://db:5433/bench",
+            "streamgauge run espbench/q5 --service=postgres=postgresql://db:5433/bench",
         ),
         (
             "postgresql://db:5433/bench?password=s3cret",
@@ -84,4 +84,16 @@ def test_an_address_of_the_environment_is_repeated_without_its_secrets(
     words = shlex.split(command)
     run(monkeypatch, words[words.index("streamgauge") + 1 :])
     again = started.spec
-    assert (again.postgres, again.postgres_user) == (planned.postgres, planned.postgres_user)
+    assert (again.services, again.accounts) == (planned.services, planned.accounts)
+
+
+def test_an_address_that_the_run_does_not_need_is_not_repeated(
+    started: Started, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STREAMGAUGE_POSTGRES", "postgresql://db:5433/bench?password=s3cret")
+    run(monkeypatch, ["run", "espbench/q3"])
+    assert " ".join(started.command) == "streamgauge run espbench/q3"
+    assert started.spec.services == {}
+    said = " ".join(capsys.readouterr().err.split())
+    assert "postgres at postgresql://db:5433/bench is given, but nothing here needs it" in said
+    assert "s3cret" not in said

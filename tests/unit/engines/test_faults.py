@@ -1,7 +1,10 @@
+import pyarrow as pa
 import pytest
 
 from streamgauge.engines.faults import Fault, Injector, Output, injector, possible
+from streamgauge.engines.sinks import _passed_over
 from streamgauge.errors import UsageError
+from streamgauge.spec.form import FORMS, Form
 from streamgauge.spec.workload import Query
 from streamgauge.workloads.espbench.workload import Espbench
 
@@ -39,6 +42,30 @@ def do(name: str, passed_over: bytes | None = b"77;100;no match") -> list[bytes]
 )
 def test_a_fault_hits_its_output_and_no_other(fault: str, sent: list[bytes]) -> None:
     assert do(fault) == sent
+
+
+@pytest.mark.parametrize(
+    ("fault", "sent"),
+    [
+        ("alter-id", [b'{"id":99999999992,"x":7}', b'{"id":3,"x":8}']),
+        ("exchange", [b'{"id":2,"x":8}', b'{"id":3,"x":7}']),
+        ("extra", [b'{"id":2,"x":7}', b'{"id":99999999992,"x":7}', b'{"id":3,"x":8}']),
+    ],
+)
+def test_a_fault_finds_the_id_inside_of_json(fault: str, sent: list[bytes]) -> None:
+    inject = injector(Fault(fault, 0))
+    assert inject is not None
+    pair = [Output("2", b'{"id":2,"x":7}'), Output("3", b'{"id":3,"x":8}')]
+    assert values(inject(pair, None)) == sent
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_an_input_without_output_is_found_by_its_id(form: Form) -> None:
+    inputs = [form.value(id_, 5, b'"x":1}') for id_ in (1, 2, 3)]
+    records = pa.table({"value": pa.array(inputs, pa.binary())})
+    outputs = [Output("1", inputs[0]), Output("2", inputs[1])]
+    assert _passed_over(outputs, records, [form]) == inputs[2]
+    assert _passed_over([*outputs, Output("3", b"")], records, [form]) is None
 
 
 def test_an_extra_output_is_made_up_where_every_record_matches() -> None:

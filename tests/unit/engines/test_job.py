@@ -7,6 +7,7 @@ import pytest
 
 from streamgauge.engines import job as jobs
 from streamgauge.errors import NotReady, TrialFailed
+from streamgauge.jobfile import SCRATCH, ProgressWriter
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Endpoints
@@ -25,34 +26,41 @@ JOB = JobSpec(
     settings={"a": "b"},
 )
 ENDPOINTS = Endpoints(
-    kafka=KafkaEndpoint("127.0.0.1:9092"),
+    transport="kafka",
+    via=KafkaEndpoint("127.0.0.1:9092"),
     inputs={"sensor1": "t1", "sensor2": "t2"},
     output="out",
     partitions=2,
     group="g",
-    postgres=PostgresEndpoint("127.0.0.1", 5432, "db", "user", "secret-word", "mine"),
+    configuration={"prices": "t3"},
+    internal={"middle": "t4"},
+    services={"postgres": PostgresEndpoint("127.0.0.1", 5432, "db", "user", "secret-word", "mine")},
 )
 RESOURCES = Resources(cpus=(0,))
 
 
 def test_a_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "job.json"
-    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
+    jobs.job_file(JOB, ENDPOINTS, RESOURCES, tmp_path).write(path)
     environ = {"STREAMGAUGE_POSTGRES_PASSWORD": "secret-word"}
-    assert jobs.read(path, environ) == (JOB, ENDPOINTS, tmp_path / "progress.jsonl")
+    file, endpoints = jobs.read(path, environ)
+    assert (file.job, endpoints) == (JOB, ENDPOINTS)
+    assert Path(file.progress) == tmp_path / "progress.jsonl"
+    assert Path(file.scratch) == tmp_path / "scratch"
+    assert list(file.cpus) == [0]
 
 
 def test_client_settings_come_from_the_file_that_the_environment_names(tmp_path: Path) -> None:
     path, settings = tmp_path / "job.json", tmp_path / "kafka.properties"
     settings.write_text("security.protocol=SSL\n")
-    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
-    _, endpoints, _ = jobs.read(path, {"STREAMGAUGE_KAFKA_CONFIG": str(settings)})
-    assert endpoints.kafka.settings == {"security.protocol": "SSL"}
+    jobs.job_file(JOB, ENDPOINTS, RESOURCES, tmp_path).write(path)
+    _, endpoints = jobs.read(path, {"STREAMGAUGE_KAFKA_CONFIG": str(settings)})
+    assert KafkaEndpoint.of(endpoints.via).settings == {"security.protocol": "SSL"}
 
 
 def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "job.json"
-    jobs.write(path, JOB, ENDPOINTS, RESOURCES, tmp_path / "progress.jsonl")
+    jobs.job_file(JOB, ENDPOINTS, RESOURCES, tmp_path).write(path)
     assert "secret-word" not in path.read_text()
 
 
@@ -115,7 +123,7 @@ def job(tmp_path: Path) -> jobs.ProcessJob:
 def test_only_whole_lines_count_and_the_newest_wins(job: jobs.ProcessJob, tmp_path: Path) -> None:
     assert job.progress() is None
     path = tmp_path / "progress.jsonl"
-    with jobs.ProgressWriter(path, clock=lambda: 1.5) as writer:
+    with ProgressWriter(path, clock=lambda: 1.5) as writer:
         writer.report({"s": [1]}, idle=False)
         writer.report({"s": [2]}, idle=True, gc_ms=9)
     assert job.progress() == Progress({("s", 0): 2}, idle=True, at=1.5)
@@ -136,7 +144,7 @@ def test_a_report_that_is_none_fails_the_trial(job: jobs.ProcessJob, tmp_path: P
 def test_finished_batches_are_told_by_the_time_of_their_report(tmp_path: Path) -> None:
     path, times = tmp_path / "progress.jsonl", iter([1.5, 2.5, 3.5])
     assert jobs.finished_batches(path) == []
-    with jobs.ProgressWriter(path, clock=lambda: next(times)) as writer:
+    with ProgressWriter(path, clock=lambda: next(times)) as writer:
         writer.report({"s": [1]}, idle=False, batch={"began_ms": 100, "took_ms": 7, "records": 4})
         writer.report({"s": [1]}, idle=True, gc_ms=3)
         writer.report({"s": [2]}, idle=False, batch={"began_ms": 1200, "took_ms": 9})
@@ -162,7 +170,7 @@ with open(json.loads(job.read_text())["progress"], "a") as file:
 
 
 def test_a_job_that_was_killed_goes_on_from_what_it_had_stored(tmp_path: Path) -> None:
-    argv, scratch = [sys.executable, "-c", COUNTS_ITS_STARTS], tmp_path / jobs.SCRATCH
+    argv, scratch = [sys.executable, "-c", COUNTS_ITS_STARTS], tmp_path / SCRATCH
     with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as killed:
         _await_start(killed, 1)
         killed.kill()
@@ -180,9 +188,9 @@ def test_a_job_that_is_left_is_stopped_and_leaves_no_scratch(tmp_path: Path) -> 
     argv = [sys.executable, "-c", COUNTS_ITS_STARTS]
     with jobs.start_job(argv, JOB, ENDPOINTS, RESOURCES, tmp_path) as job:
         _await_start(job, 1)
-        assert (tmp_path / jobs.SCRATCH).exists()
+        assert (tmp_path / SCRATCH).exists()
     assert job.failure() is not None
-    assert not (tmp_path / jobs.SCRATCH).exists()
+    assert not (tmp_path / SCRATCH).exists()
 
 
 def _await_start(job: jobs.ProcessJob, number: int) -> None:

@@ -12,7 +12,7 @@ from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.engine import Engine, JobSpec
 from streamgauge.spec.values import Json
 
-JOB = JobSpec("espbench", "q3", {}, 1, 1, {})
+JOB = JobSpec(workload="espbench", query="q3", parameters={}, partitions=1, seed=1, options={})
 COMMAND = {"command": "sh -c 'echo 1'"}
 
 

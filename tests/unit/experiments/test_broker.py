@@ -1,7 +1,7 @@
 from streamgauge.experiments.append_time import AppendTime
 from streamgauge.experiments.broker import Broker
 from streamgauge.spec.run import RunSpec, Variant
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec
+from streamgauge.spec.trial import LoadSpec
 from tests.unit.conftest import TrialMaker
 
 
@@ -14,7 +14,7 @@ def make_run(**changes: object) -> RunSpec:
     fields: dict[str, object] = {
         "workload": "espbench",
         "queries": ("q1",),
-        "engine": NO_ENGINE,
+        "engine": None,
         "rates": (1000.0, 2000.0),
         "repeats": 2,
         "variants": tuple(variants),
@@ -26,14 +26,14 @@ def test_every_combination_is_tried_as_often_as_asked() -> None:
     trials = Broker(make_run()).plan()
     found = [(t.rate, t.load.acks, t.partitions, t.repeat) for t in trials]
     assert len(set(found)) == len(found) == 2 * 2 * 2 * 2
-    assert {trial.engine for trial in trials} == {NO_ENGINE}
+    assert {trial.engine for trial in trials} == {None}
     assert [trial.number for trial in trials] == list(range(1, 17))
 
 
 def test_one_way_to_send_needs_no_variants() -> None:
-    run = make_run(variants=(), rates=(5.0,), repeats=1, partitions=3, cores=2)
+    run = make_run(variants=(), rates=(5.0,), repeats=1, partitions=3, resources={"cores": 2})
     (trial,) = Broker(run).plan()
-    assert (trial.partitions, trial.cores, trial.load) == (3, 2, LoadSpec())
+    assert (trial.partitions, trial.resources.cores, trial.load) == (3, 2, LoadSpec())
 
 
 def test_the_answer_is_what_was_reached(make_trial: TrialMaker) -> None:
@@ -44,10 +44,8 @@ def test_the_answer_is_what_was_reached(make_trial: TrialMaker) -> None:
     ]
     experiment = Broker(make_run())
     answer = experiment.answer(history)
-    assert answer["highest"] == 900.0
-    reached = answer["reached"]
-    assert isinstance(reached, list)
-    assert [row["reached"] for row in reached if isinstance(row, dict)] == [900.0, 400.0]
+    assert answer.highest == 900.0
+    assert [row.reached for row in answer.reached] == [900.0, 400.0]
     following = experiment.next_trial(history)
     assert following is not None
     assert following.number == 4
@@ -56,6 +54,5 @@ def test_the_answer_is_what_was_reached(make_trial: TrialMaker) -> None:
 def test_append_times_are_answered_by_rate_and_batch(make_trial: TrialMaker) -> None:
     history = [make_trial(1, metrics={"append_run.mean": 11.0, "append_step.mean": 0.001})]
     answer = AppendTime(make_run()).answer(history)
-    (row,) = answer["append_times"] if isinstance(answer["append_times"], list) else []
-    assert isinstance(row, dict)
-    assert (row["records"], row["step_s"], row["batch"]) == (11.0, 0.001, 65_536)
+    (row,) = answer.append_times
+    assert (row.records, row.step_s, row.batch) == (11.0, 0.001, 65_536)

@@ -30,9 +30,11 @@ def test_the_answer_is_the_highest_step_below_the_capacity(capacity: float, driv
         history.append(judge(trial, capacity, driver=driver))
     answer = experiment.answer(history)
     if capacity < 10_000:
-        assert answer == {"ceiling": None, "limit": "too much"}
+        assert (answer.ceiling, answer.limit) == (None, "too much")
+        assert experiment.exit_code(history) == 1
     else:
-        ceiling = answer["ceiling"]
+        assert experiment.exit_code(history) == 0
+        ceiling = answer.ceiling
         assert isinstance(ceiling, float)
         assert ceiling <= capacity
         assert 2 * ceiling > min(capacity, HIGHEST_RATE)

@@ -1,4 +1,4 @@
-from streamgauge.experiments.fixed_rate import FixedRate
+from streamgauge.experiments.fixed_rate import FixedRate, Tally
 from streamgauge.spec.run import RunSpec
 from tests.unit.conftest import TrialMaker
 
@@ -26,7 +26,7 @@ def test_the_next_trial_is_the_first_without_a_result(
 def test_the_answer_counts(run_spec: RunSpec, make_trial: TrialMaker) -> None:
     history = [make_trial(1), make_trial(2, status="failed")]
     answer = FixedRate(run_spec).answer(history)
-    assert answer == {"trials": 8, "done": 1, "correct": 2, "kept_up": 2}
+    assert answer == Tally(trials=8, done=1, correct=2, kept_up=2)
 
 
 def test_it_tells_why_a_trial_comes(run_spec: RunSpec) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.experiments.searches import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.planning import Asked, load_experiment, plan_run
 from streamgauge.results.folder import RunFolder
@@ -20,14 +21,14 @@ def asked(*rates: float, queries: tuple[str, ...] = ("q3",), **changes: object) 
         "experiment": "sustainable",
         "duration_s": 60.0,
         "warmup_s": 30.0,
-        "survey": True,
+        "experiment_options": {"survey": True},
     }
     if rates:
         fields |= {"rates": rates, "origins": {"rates": "option"}}
     return RunSpec.model_validate(fields | changes)
 
 
-def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], dict[str, object], int]:
+def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], SearchAnswer, int]:
     """Go on until the experiment is over, each time as if it were resumed."""
     history: list[TrialResult] = []
     while (spec := Sustainable(run).next_trial(history)) is not None:
@@ -36,8 +37,9 @@ def search(run: RunSpec, trial: Runs) -> tuple[list[TrialResult], dict[str, obje
         history.append(TrialResult.model_validate_json(written))
     experiment = Sustainable(run)
     answer = experiment.answer(history)
-    (found, *_) = answer["searches"]  # type: ignore[misc]  # Json is a union
-    return history, found, experiment.exit_code(history)  # type: ignore[return-value]
+    (found, *_) = answer.searches
+    assert Searches.model_validate_json(answer.model_dump_json()) == answer
+    return history, found, experiment.exit_code(history)
 
 
 SURVEYED = ("steady", "noisy", "micro-batches", "silent")
@@ -47,27 +49,27 @@ SURVEYED = ("steady", "noisy", "micro-batches", "silent")
 def test_a_survey_finds_the_limit_of_an_engine(kind: str) -> None:
     engine = KINDS[kind]
     history, found, code = search(asked(), simulate(engine))
-    assert found["rate"] == pytest.approx(engine.limit, rel=0.15)
-    assert (found["limit"], code) == ("engine", 0)
-    assert "sustained, confirmed 3 of 3" in str(found["conclusion"])
-    assert next(trial["role"] for trial in found["trials"]) == "probe"  # type: ignore[attr-defined]
-    shares = [result.spec.rate / found["rate"] for result in history[-2:]]  # type: ignore[operator]
+    assert found.rate == pytest.approx(engine.limit, rel=0.15)
+    assert (found.limit, code) == ("engine", 0)
+    assert "sustained, confirmed 3 of 3" in str(found.conclusion)
+    assert next(trial.role for trial in found.trials) == "probe"
+    shares = [result.spec.rate / found.rate for result in history[-2:]]
     assert shares == pytest.approx([0.9, 0.5], rel=0.01)
     assert "NaN" not in str(found)
 
 
 def test_a_steady_engine_takes_at_most_12_trials_to_the_confirmation() -> None:
     _, found, _ = search(asked(duration_s=180.0, warmup_s=60.0), simulate(KINDS["steady"]))
-    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
+    roles = [trial.role for trial in found.trials]
     assert len(roles) - roles.count("latency") <= 12
     assert roles.count("confirm") == 3
 
 
 def test_a_probe_that_is_wrong_costs_trials_and_not_the_answer() -> None:
     _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=7.0))
-    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    assert found.rate == pytest.approx(50_000, rel=0.1)
     _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=0.1))
-    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    assert found.rate == pytest.approx(50_000, rel=0.1)
 
 
 def probed(start_s: float, rate: float) -> Runs:
@@ -93,9 +95,9 @@ def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
     history, found, _ = search(asked(transport="flight"), probed(start_s, rate))
     probes = [result.spec.duration_s for result in history if result.spec.preload]
     assert probes == [10.0, times * 10.0]
-    told = [trial["reason"] for trial in found["trials"][:2]]  # type: ignore[index]
+    told = [trial.reason for trial in found.trials[:2]]
     assert told[1] == f"caught up at {format_rate(rate)}" != told[0]
-    assert found["catch_up"] == pytest.approx(rate)
+    assert found.catch_up == pytest.approx(rate)
 
 
 def test_a_backlog_too_great_for_an_engine_is_followed_by_a_smaller_one() -> None:
@@ -108,20 +110,20 @@ def test_a_backlog_too_great_for_an_engine_is_followed_by_a_smaller_one() -> Non
     history, found, _ = search(asked(transport="flight"), run)
     probes = [result.spec.duration_s for result in history if result.spec.preload]
     assert probes == [10.0, 160.0, 40.0]
-    assert found["catch_up"] == pytest.approx(3e6)
-    assert found["trials"][1]["reason"] == "out of memory"  # type: ignore[index]
+    assert found.catch_up == pytest.approx(3e6)
+    assert found.trials[1].reason == "out of memory"
 
 
 def test_an_engine_that_takes_any_backlog_in_no_time_is_not_underrated() -> None:
     _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=1e8))
-    assert found["catch_up"] == pytest.approx(6e6 / 2)
+    assert found.catch_up == pytest.approx(6e6 / 2)
 
 
 def test_an_engine_that_is_busy_for_long_is_probed_once() -> None:
     _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=4e4))
-    roles = [trial["role"] for trial in found["trials"]]  # type: ignore[attr-defined]
+    roles = [trial.role for trial in found.trials]
     assert roles.count("probe") == 1
-    assert found["catch_up"] == pytest.approx(2e6 / 100)
+    assert found.catch_up == pytest.approx(2e6 / 100)
 
 
 def test_a_probe_that_fails_leaves_a_guess() -> None:
@@ -132,8 +134,8 @@ def test_a_probe_that_fails_leaves_a_guess() -> None:
         return result.model_copy(update={"status": "failed", "cause": "it died", "metrics": {}})
 
     _, found, code = search(asked(), run)
-    assert found["rate"] == pytest.approx(50_000, rel=0.1)
-    assert found["catch_up"] is None
+    assert found.rate == pytest.approx(50_000, rel=0.1)
+    assert found.catch_up is None
     assert code == 0
 
 
@@ -150,16 +152,16 @@ def test_a_probe_that_something_else_spoiled_is_repeated_once(
     backlogs = [result.spec.duration_s for result in history if result.spec.preload]
     assert len(backlogs) == probes
     assert all(backlogs[number - 1] == backlogs[number] for number in spoiled if number < probes)
-    assert (found["catch_up"] is None) == (spoiled == {1, 2})
-    assert found["rate"] == pytest.approx(50_000, rel=0.1)
+    assert (found.catch_up is None) == (spoiled == {1, 2})
+    assert found.rate == pytest.approx(50_000, rel=0.1)
     assert code == 0
 
 
 def test_the_driver_as_the_limit_ends_with_4() -> None:
     _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
-    assert found["limit"] == "driver"
-    assert found["rate"] == pytest.approx(20_000, rel=0.06)
-    assert "the driver was the limit" in str(found["conclusion"])
+    assert found.limit == "driver"
+    assert found.rate == pytest.approx(20_000, rel=0.06)
+    assert "the driver was the limit" in str(found.conclusion)
     assert code == 4
 
 
@@ -170,8 +172,8 @@ def test_wrong_answers_at_every_rate_end_with_1() -> None:
         return simulate(KINDS["steady"])(spec).model_copy(update={"correct": wrong})
 
     _, found, code = search(asked(), run)
-    assert (found["rate"], code) == (None, 1)
-    assert "no rate passes" in str(found["conclusion"])
+    assert (found.rate, code) == (None, 1)
+    assert "no rate passes" in str(found.conclusion)
 
 
 def test_a_query_that_emits_nothing_sustains_nothing() -> None:
@@ -183,7 +185,7 @@ def test_a_query_that_emits_nothing_sustains_nothing() -> None:
         return result.model_copy(update={"pace": nothing})
 
     history, found, code = search(asked(1000.0, 4000.0), run)
-    assert (found["rate"], code) == (None, 1)
+    assert (found.rate, code) == (None, 1)
     assert [result.spec.duration_s for result in history] == [60.0, 120.0]
 
 
@@ -196,7 +198,7 @@ def test_an_engine_that_dies_above_some_rate_is_rated_below_it() -> None:
         return result.model_copy(update=dead)
 
     _, found, code = search(asked(), run)
-    assert found["rate"] == pytest.approx(30_000, rel=0.06)
+    assert found.rate == pytest.approx(30_000, rel=0.06)
     assert code == 0
 
 
@@ -219,7 +221,7 @@ def test_one_rate_is_a_guess_and_two_are_limits() -> None:
     assert not any(result.spec.preload for result in history)
     assert [result.spec.rate for result in history[:2]] == [20_000, 44_000]
     history, found, code = search(asked(1000.0, 2000.0), simulate(KINDS["steady"]))
-    assert (found["rate"], found["limit"], code) == (2000.0, "search", 0)
+    assert (found.rate, found.limit, code) == (2000.0, "search", 0)
 
 
 def test_several_queries_are_searched_one_after_the_other() -> None:
@@ -228,8 +230,8 @@ def test_several_queries_are_searched_one_after_the_other() -> None:
     queries = [result.spec.query for result in history]
     assert queries == sorted(queries, reverse=True)
     assert queries.count("identity") == queries.count("q3")
-    searches = Sustainable(spec).answer(history)["searches"]
-    assert [each["query"] for each in searches] == ["q3", "identity"]  # type: ignore[union-attr,index,call-overload]
+    searches = Sustainable(spec).answer(history).searches
+    assert [each.query for each in searches] == ["q3", "identity"]
     assert code == 0
 
 
@@ -244,8 +246,8 @@ def test_it_tells_what_a_trial_is_for() -> None:
 
 def test_an_unfinished_search_says_so() -> None:
     experiment = Sustainable(asked(1000.0, 2000.0))
-    (found,) = experiment.answer([])["searches"]  # type: ignore[misc]
-    assert found["rate"] is None  # type: ignore[index,call-overload]
+    (found,) = experiment.answer([]).searches
+    assert found.rate is None
     assert "not over" in str(found)
     assert experiment.exit_code([]) == 0
 
@@ -346,21 +348,21 @@ def test_a_run_folder_keeps_the_search(tmp_path) -> None:
 
 
 def test_what_follows_a_search_can_be_chosen() -> None:
-    run = asked(after=("fluctuate", "150%"))
+    run = asked(experiment_options={"survey": True, "after": ["fluctuate", "150%"]})
     history, found, code = search(run, simulate(KINDS["steady"]))
     *_, fluctuating, overloaded = history
-    rate = found["rate"]
+    rate = found.rate
     assert isinstance(rate, float)
     assert code == 0, "an overload after the search is no failure of it"
     high = float(str(fluctuating.spec.schedule).removeprefix("fluctuate:").removesuffix("/s"))
     assert high == pytest.approx(0.9 * rate, rel=0.01)
     assert fluctuating.spec.rate == pytest.approx(high * 7 / 9)
     assert overloaded.spec.rate == pytest.approx(1.5 * rate, rel=0.01)
-    at = [each["at"] for each in found["latency"]]  # type: ignore[attr-defined]
+    at = [each.at for each in found.latency]
     assert at == ["100%", "fluctuate", "150%"]
 
 
 @pytest.mark.parametrize("after", ["half", "0%", "90", "fluctuate:1k/s"])
 def test_what_cannot_follow_a_search_is_refused(after: str) -> None:
     with pytest.raises(ValueError, match="neither a share of the rate"):
-        asked(after=(after,))
+        Sustainable(asked(experiment_options={"after": [after]}))

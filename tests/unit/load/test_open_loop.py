@@ -7,6 +7,7 @@ from streamgauge.load.open_loop import OVERRUN_MS, OpenLoop, Stream, Tick
 from streamgauge.load.payloads import Memory
 from streamgauge.load.schedule import Constant, Share
 from streamgauge.load.shapes import Spans
+from streamgauge.spec.form import JSON
 
 START_MS = 1_000_000
 
@@ -35,7 +36,7 @@ class Broker:
         self.taken: list[tuple[str, bytes, int, int]] = []
         self.full_until_ns = 0
 
-    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
         if self.clock.now_ns < self.full_until_ns:
             raise BufferError
         self.taken.append((topic, value, partition, self.clock.now_ns))
@@ -47,6 +48,18 @@ class Broker:
 
     def __len__(self) -> int:
         return 0
+
+
+class KeyedBroker(Broker):
+    """Keeps the keys as well."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.keyed: list[tuple[bytes, bytes | None, int]] = []
+
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
+        super().produce(topic, value, key, partition)
+        self.keyed.append((value, key, partition))
 
 
 def make_loop(
@@ -150,6 +163,68 @@ def test_a_start_in_the_future_is_waited_for() -> None:
     broker = Broker(Clock())
     make_loop(broker, rate=1000.0, records=1).run(START_MS + 5000, ignore)
     assert broker.taken[0][3] >= (START_MS + 5000) * 1_000_000
+
+
+@pytest.mark.parametrize("senders", [1, 2, 3])
+@pytest.mark.parametrize("follows", ["number", "key"])
+def test_keys_and_partitions_follow_the_record_number_whoever_sends(
+    senders: int, follows: str
+) -> None:
+    partitions, records, keys = 3, 500, [b"a", b"bb", b"c", b"dd"]
+    taken = []
+    for number in range(senders):
+        broker = KeyedBroker(Clock())
+        broker.full_until_ns = (START_MS + 20) * 1_000_000
+        stream = Stream(
+            "s0",
+            partitions,
+            Memory([b'"x":%d}' % i for i in range(5)]),
+            0,
+            1,
+            next=partitions + number,
+            step=senders,
+            form=JSON,
+            keys=Memory(keys),
+            chosen=Memory([2, 0, 0, 1]) if follows == "key" else None,
+        )
+        loop = OpenLoop(
+            broker,
+            [stream],
+            Share(Constant(7000.0), number, senders),
+            len(range(number, records, senders)),
+            lambda: 0,
+            clock_ns=broker.clock,
+            sleep=broker.clock.sleep,
+        )
+        loop.run(START_MS, ignore)
+        taken += broker.keyed
+    intended = [START_MS + int(i * 1000 // 7000) for i in range(records)]
+    assert sorted(taken) == sorted(
+        (
+            b'{"id":%d,"intended":%d,"x":%d}' % (i, intended[i - partitions], i % 5),
+            keys[i % 4],
+            i % partitions if follows == "number" else [2, 0, 0, 1][i % 4],
+        )
+        for i in range(partitions, partitions + records)
+    )
+
+
+def test_keyed_records_without_room_until_the_end_are_given_up() -> None:
+    broker = KeyedBroker(Clock())
+    broker.full_until_ns = (START_MS + 3_600_000) * 1_000_000
+    stream = Stream("s0", 1, Memory([b"a"]), 0, 1, keys=Memory([b"k"]))
+    loop = OpenLoop(
+        broker,
+        [stream],
+        Constant(1000.0),
+        500,
+        lambda: 0,
+        clock_ns=broker.clock,
+        sleep=broker.clock.sleep,
+    )
+    loop.run(START_MS, ignore)
+    assert loop.sent == 0
+    assert loop.backpressure_s == pytest.approx(1.5, abs=0.1)
 
 
 @pytest.mark.parametrize(("senders", "partitions"), [(2, 1), (3, 2), (4, 4), (5, 3)])

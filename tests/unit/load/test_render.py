@@ -9,6 +9,9 @@ import pytest
 from streamgauge.load import arrivals, render
 from streamgauge.load.messages import SenderJob
 from streamgauge.planning import load_workload
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.workloads.espbench import sensors
 
@@ -57,10 +60,17 @@ def test_the_file_holds_what_a_sender_would_have_in_memory(
 ) -> None:
     spec = make_spec(workload, query, parameters)
     streams = load_workload(workload).queries[query].streams
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("host:1"),
+        inputs=dict.fromkeys(streams, "topic"),
+        output=None,
+        partitions=1,
+        group="group",
+    )
     job = SenderJob(
         spec=spec,
-        bootstrap="host:1",
-        inputs=dict.fromkeys(streams, "topic"),
+        endpoints=write_endpoints(endpoints),
         ticks=tmp_path / "sender.parquet",
         payloads=tmp_path / "payloads",
     )

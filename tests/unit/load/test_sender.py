@@ -9,7 +9,14 @@ from confluent_kafka import KafkaError
 
 from streamgauge.load import sender
 from streamgauge.load.messages import SenderJob
+from streamgauge.load.payloads import Memory, Sources
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.form import FRONT
 from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Payloads
+from streamgauge.transports.kafka import sending
 
 RECORDS = 20
 
@@ -28,7 +35,7 @@ class Producer:
     def list_topics(self, timeout: float) -> None:
         pass
 
-    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
         pass
 
     def poll(self, timeout: float) -> int:
@@ -56,18 +63,26 @@ def make_job(folder: Path) -> SenderJob:
         tail_s=0.0,
     )
     ticks = folder / "sender.parquet"
-    return SenderJob(spec=spec, bootstrap="h:1", inputs={"s": "topic"}, ticks=ticks)
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("h:1"),
+        inputs={"s": "topic"},
+        output=None,
+        partitions=1,
+        group="group",
+    )
+    return SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks)
 
 
 def make_workload(blocks: Iterable[list[bytes]]) -> Any:
-    payloads = SimpleNamespace(blocks=blocks, marker=None, sentinel=None)
-    queries = {"q": SimpleNamespace(streams=("s",))}
+    payloads = Payloads(blocks)
+    queries = {"q": SimpleNamespace(streams=("s",), configuration=(), form=lambda _: FRONT)}
     return SimpleNamespace(queries=queries, payloads=lambda *_: payloads)
 
 
 @pytest.fixture
 def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sender.Sender:
-    monkeypatch.setattr(sender, "Producer", Producer)
+    monkeypatch.setattr(sending, "Producer", Producer)
     return sender.Sender(make_job(tmp_path), make_workload([[b"x"]]), lambda _: None)
 
 
@@ -86,8 +101,13 @@ def test_a_sender_that_streams_renders_nothing_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr(sender, "Producer", Producer)
-    monkeypatch.setattr(sender, "Streamed", opened.append)
+    monkeypatch.setattr(sending, "Producer", Producer)
+
+    def open_(_: Payloads, path: Path) -> Sources:
+        opened.append(path)
+        return Sources(Memory([b"x"]))
+
+    monkeypatch.setattr(sender, "streamed", open_)
     rendered = iter([[b"x"]])
     job = make_job(tmp_path).model_copy(update={"payloads": tmp_path})
     sender.Sender(job, make_workload(rendered), lambda _: None)

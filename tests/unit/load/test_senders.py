@@ -68,7 +68,7 @@ def test_senders_share_a_job_and_write_files_of_their_own() -> None:
         duration_s=1.0,
         warmup_s=0.0,
     )
-    whole = SenderJob(spec=spec, bootstrap="h:1", inputs={}, ticks=Path("/run/sender.parquet"))
+    whole = SenderJob(spec=spec, endpoints={}, ticks=Path("/run/sender.parquet"))
     assert whole.shared(1) == [whole]
     jobs = whole.shared(3)
     assert [(job.number, job.of, job.ticks.name) for job in jobs] == [

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -88,7 +89,7 @@ def test_a_metric_that_one_side_lacks_is_not_measured():
         ({"parameters": {"warehouses": 7}}, "the parameter warehouses differs (3, 7)"),
         ({"partitions": 4}, "the number of partitions differs (1, 4)"),
         ({"duration_s": 60.0}, "the measured time differs (20 s, 60 s)"),
-        ({"cores": 1}, "the engine's number of cores differs (all, 1)"),
+        ({"resources": {"cores": 1}}, "the engine's number of cores differs (all, 1)"),
         ({"quick": True}, "other was quick, which is no measurement"),
         ({"valid": NO, "status": "invalid"}, f"no trial of other counts: {NO.reason}"),
         ({"correct": NO}, f"no trial of other counts: {NO.reason}"),
@@ -110,7 +111,11 @@ def test_what_must_be_the_same_is_named_when_it_is_not(changes, reason):
         ({"machine": {**MACHINE, "cpu": "a slow one"}}, "the machine's cpu differs"),
         ({"machine": {**MACHINE, "memory_bytes": 4 << 30}}, "the machine's memory differs"),
         (
-            {"spec": RunSpec(workload="espbench", queries=("q3",), kafka="host:9092")},
+            {
+                "spec": RunSpec(
+                    workload="espbench", queries=("q3",), services={"kafka": "host:9092"}
+                )
+            },
             "the kafka that was used differs (embedded, host:9092)",
         ),
     ],
@@ -185,6 +190,52 @@ def test_ways_to_send_are_told_apart():
         "q3 at 1k/s · acks=all, idempotence=True",
     ]
     assert all(pair.obstacles == () and pair.differences == () for pair in found)
+
+
+def varied(value: float, **asked: Any) -> list[TrialResult]:
+    """Make trials of a variant: what was asked of it, and its name of each factor."""
+    values = tuple(value * each for each in QUIET)
+    return repeats(values, **asked)
+
+
+def test_variants_of_a_run_are_told_apart_and_each_is_compared_with_its_like():
+    def side(name: str, factor: float) -> Side:
+        ways = [(trigger, count) for trigger in ("0s", "1s") for count in (1, 3)]
+        trials = [
+            each
+            for number, (trigger, count) in enumerate(ways, 1)
+            for each in varied(
+                factor * number,
+                engine_options={"trigger": trigger},
+                parameters={"warehouses": count},
+                factors={"E.trigger": trigger, "P.warehouses": str(count)},
+            )
+        ]
+        return a_side(name, trials)
+
+    found = compare(side("base", 1.0), side("other", 2.0)).pairs
+    assert [pair.name for pair in found] == [
+        "q3 at 1k/s · P.warehouses=1, trigger=0s",
+        "q3 at 1k/s · P.warehouses=3, trigger=0s",
+        "q3 at 1k/s · P.warehouses=1, trigger=1s",
+        "q3 at 1k/s · P.warehouses=3, trigger=1s",
+    ]
+    assert all(pair.obstacles == () and pair.differences == () for pair in found)
+    ratios = [metric.ratio.value for pair in found for metric in pair.metrics if metric.ratio]
+    assert ratios == pytest.approx([2.0] * 4)
+
+
+def test_how_a_trial_was_asked_for_makes_no_difference():
+    asked = {"factors": {"rate": "1k/s"}, "notes": ["W raised from 1 to 3"]}
+    pair = only_pair(compare(a_side("base", repeats()), a_side("other", repeats(**asked))))
+    assert (pair.variant, pair.obstacles, pair.differences) == ("", (), ())
+
+
+def test_what_is_done_to_a_trial_must_be_the_same_and_a_profiler_is_told():
+    act = {"at_s": 5, "service": "postgres", "name": "a.b", "arguments": {"c": 1}}
+    pair = against(repeats(acts=[act], profile="perf"))
+    told = "what is done during the trial differs (nothing, at 5 s: a.b (c=1) on postgres)"
+    assert (pair.obstacles, pair.differences) == ((told,), ("profiler: none → perf",))
 
 
 def test_without_trials_there_is_nothing_to_compare():

@@ -2,31 +2,47 @@ from __future__ import annotations
 
 import pytest
 
+from streamgauge.experiments.search import Limit
+from streamgauge.experiments.searches import SearchAnswer, Searches
+from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.measure.comparability import Side
 from streamgauge.measure.comparison import compare
-from streamgauge.measure.searched import Interval, Sustained, compare_searches
+from streamgauge.measure.searched import Sustained, judge
+from streamgauge.spec.experiment import FoundByBoth, Interval
 from streamgauge.spec.run import RunSpec
 from tests.unit.runs import MACHINE, make_trial
 
 
-def searched(
-    name: str, rate: float | None, high: float | None, limit: str = "engine", **changes: object
-) -> Side:
+def searched(name: str, rate: float | None, **changes: object) -> Side:
     asked: dict[str, object] = {
         "workload": "rovio",
         "queries": ("join",),
         "experiment": "sustainable",
         **changes,
     }
-    search = {"query": "join", "rate": rate, "interval": [rate, high], "limit": limit}
     trials = tuple(make_trial(n, query="join", rate=r) for n, r in enumerate((1e5, rate or 1), 1))
     spec = RunSpec(**asked)  # type: ignore[arg-type]  # fields by name
-    return Side(name, spec, MACHINE, "1", "done", trials, {"searches": [search]})
+    return Side(name, spec, MACHINE, "1", "done", trials)
 
 
 def found(base: Interval, other: Interval, **changes: object) -> Sustained:
-    (each,) = compare_searches(searched("a", *base), searched("b", *other, **changes))
-    return each
+    sides = searched("a", base[0]), searched("b", other[0], **changes)
+    return judge(FoundByBoth("join", base, other), *sides)
+
+
+def answer(rate: float, high: float, limit: Limit = "engine", query: str = "join") -> Searches:
+    search = SearchAnswer(
+        query=query,
+        rate=rate,
+        interval=(rate, high),
+        limit=limit,
+        confirmations=3,
+        conclusion="made up",
+        catch_up=None,
+        latency=(),
+        trials=(),
+    )
+    return Searches(survey=False, quick=False, searches=(search,))
 
 
 @pytest.mark.parametrize(
@@ -55,12 +71,13 @@ def test_the_ratio_is_that_of_the_rates_that_held() -> None:
 
 
 def test_where_the_driver_was_the_limit_the_engine_may_sustain_more() -> None:
-    base, other = searched("a", 100.0, 120.0, "driver"), searched("b", 150.0, 160.0)
-    (each,) = compare_searches(base, other)
+    base, other = answer(100.0, 120.0, "driver"), answer(150.0, 160.0)
+    (both,) = Sustainable.compare(base, other)
+    each = found(both.base, both.other)
     assert (each.word, each.ratio) == ("not known", None)
     assert each.says == "rate that join sustains: 150/s (not 160/s), the base 100/s; not known"
-    (each,) = compare_searches(other, base)
-    assert each.word == "not known"
+    (both,) = Sustainable.compare(other, base)
+    assert found(both.base, both.other).word == "not known"
 
 
 @pytest.mark.parametrize(
@@ -79,11 +96,11 @@ def test_unlike_searches_are_not_comparable(changes: dict[str, object], part: st
 
 
 def test_of_two_searches_the_trials_at_the_same_rate_are_compared() -> None:
-    comparison = compare(searched("a", 2e5, 3e5), searched("b", 4e5, 5e5))
+    both = FoundByBoth("join", (2e5, 3e5), (4e5, 5e5))
+    comparison = compare(searched("a", 2e5), searched("b", 4e5), [both])
     assert [pair.rate for pair in comparison.pairs] == [1e5]
     assert [each.word for each in comparison.sustained] == ["higher"]
 
 
 def test_what_only_one_side_has_searched_is_not_compared() -> None:
-    other = Side("b", RunSpec(workload="rovio", queries=("join",)), MACHINE, "1", "done", ())
-    assert list(compare_searches(searched("a", 1e5, 2e5), other)) == []
+    assert Sustainable.compare(answer(1e5, 2e5), answer(1e5, 2e5, query="aggregation")) == []

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from streamgauge.engines.command import CommandEngine
-from streamgauge.engines.job import PROGRESS
+from streamgauge.jobfile import PROGRESS
 from streamgauge.report.trial import view_trial
-from streamgauge.spec.endpoints import KafkaEndpoint
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Resources
-from streamgauge.spec.transport import Endpoints
 from tests.unit.report.conftest import RunMaker
 
 DOCS = Path(__file__).parents[3] / "docs" / "engines" / "command.md"
@@ -28,7 +28,14 @@ with open(json.load(open(job))["progress"], "a") as file:
         file.write(json.dumps(line) + "\\n")
 time.sleep(60)
 """
-ENDPOINTS = Endpoints(KafkaEndpoint("127.0.0.1:1"), {"sensor1": "t-1"}, "t-out", 2, "group")
+ENDPOINTS = Endpoints(
+    transport="kafka",
+    via=KafkaEndpoint("127.0.0.1:1"),
+    inputs={"sensor1": "t-1"},
+    output="t-out",
+    partitions=2,
+    group="group",
+)
 
 
 def documented_line() -> str:
@@ -46,7 +53,9 @@ def test_batches_of_a_program_are_drawn_like_those_of_any_engine(
     begin_ms = result.measured_ms[0]
     command = [sys.executable, "-c", PROGRAM, documented_line(), str(begin_ms + 250)]
     options = {"command": shlex.join(command)}
-    job = JobSpec("espbench", "q1", {}, 2, 1, options)
+    job = JobSpec(
+        workload="espbench", query="q1", parameters={}, partitions=2, seed=1, options=options
+    )
     with CommandEngine().start(job, ENDPOINTS, Resources((0,)), tmp_path) as running:
         while (progress := running.progress()) is None:
             assert running.failure() is None, running.failure()

@@ -10,7 +10,7 @@ import altair as alt
 import pytest
 from rich.console import Console
 
-from streamgauge.measure.comparison import Comparison, compare
+from streamgauge.measure.comparison import Comparison
 from streamgauge.measure.limits import check_limits, parse_limit
 from streamgauge.report.compare_charts import forest
 from streamgauge.report.compare_html import html as write_html
@@ -20,7 +20,7 @@ from streamgauge.report.compare_markdown import markdown
 from streamgauge.report.compare_text import render
 from streamgauge.report.sweep import write_sweep
 from streamgauge.results.folder import RunFolder
-from streamgauge.results.history import side
+from streamgauge.results.history import compare_runs
 from tests import simulated
 from tests.unit.report.test_ladder import ENGINE, SPEC
 from tests.unit.runs import make_trial, three_trials, write_run
@@ -29,8 +29,7 @@ ATTACK = "<script>alert('x')</script>|`*"
 
 
 def compared(*folders: RunFolder) -> list[Comparison]:
-    base, *others = (side(folder) for folder in folders)
-    return [compare(base, other) for other in others]
+    return compare_runs(*folders)
 
 
 def in_terminal(comparisons: list[Comparison], *rest: object) -> str:

@@ -140,6 +140,17 @@ def test_repeats_are_drawn_thin_and_pooled_bold(make: RunMaker) -> None:
     assert lines[2]["t"][-1] > lines[1]["t"][-1]
 
 
+def test_what_was_varied_has_a_column_and_is_in_the_trial_s_name(make: RunMaker) -> None:
+    folder = make(trials=2)
+    for result, trigger in zip(folder.trials(), ("0s", "1s"), strict=True):
+        factors = {"E.trigger": trigger, "partitions": "1"}
+        spec = result.spec.model_copy(update={"factors": factors})
+        folder.write_trial(result.model_copy(update={"spec": spec}))
+    text = text_of(page_of(folder))
+    assert "E.trigger" in text
+    assert "E.trigger=1s, partitions=1" in text
+
+
 def test_several_runs_are_on_one_page(make: RunMaker) -> None:
     first, second = make(), make(spec={"engine": "other"})
     text = text_of(page_of(first, second))

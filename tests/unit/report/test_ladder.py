@@ -19,7 +19,7 @@ SPEC = RunSpec(
     rates=(1000.0, 4000.0),
     warmup_s=30.0,
     duration_s=60.0,
-    survey=True,
+    experiment_options={"survey": True},
     origins={"rates": "option"},
 )
 ENGINE = simulated.Engine(2000.0, overhead_s=0.02)
@@ -82,6 +82,6 @@ def test_the_summary_has_the_answer(folder: RunFolder) -> None:
 
 def test_an_unfinished_search_is_shown_as_far_as_it_came(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, SPEC, ["streamgauge"], {"cores": 2})
-    answer = dict(Sustainable(SPEC).answer([]))
+    answer = Sustainable(SPEC).answer([]).model_dump(mode="json")
     folder.write(folder.record().model_copy(update={"status": "interrupted", "answer": answer}))
     assert "not known yet" in shown(folder)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamgauge.report.html import report_page
-from streamgauge.report.search_charts import LOOKS
+from streamgauge.report.search.charts import LOOKS
 from streamgauge.report.ticks import ticks
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
@@ -25,7 +25,7 @@ def asked(*rates: float, **changes: object) -> RunSpec:
         "experiment": "sustainable",
         "warmup_s": 30.0,
         "duration_s": 60.0,
-        "survey": True,
+        "experiment_options": {"survey": True},
         "rates": rates or (1000.0,),
         "origins": {"rates": "option"} if rates else {},
     }
@@ -196,7 +196,7 @@ def test_a_search_that_has_not_begun_is_shown_without_charts(tmp_path: Path) -> 
     record = folder.record()
     (search,) = record.answer["searches"]  # type: ignore[misc]
     begun = {"rate": None, "interval": [None, None], "limit": None, "latency": [], "trials": []}
-    answer = {"searches": [{**search, **begun, "conclusion": "not known yet"}]}  # type: ignore[dict-item]
+    answer = {**record.answer, "searches": [{**search, **begun, "conclusion": "not known yet"}]}  # type: ignore[dict-item]
     folder.write(record.model_copy(update={"answer": answer, "status": "interrupted"}))
     page = page_of(folder)
     assert "Not known yet." in text_of(page)

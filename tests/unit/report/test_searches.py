@@ -2,10 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.experiments.search import Ends, Thoroughness, Tried
+from streamgauge.experiments.search import Ends, Role, Thoroughness, Tried
 from streamgauge.experiments.search import Search as Course
+from streamgauge.experiments.searches import SearchAnswer, Searches, SearchTrial
 from streamgauge.measure.sustained import Outcome, decide
-from streamgauge.report.searches import Bracket, brackets, carrying, rungs, searches
+from streamgauge.report.search.rungs import brackets, carrying, rungs
+from streamgauge.results.answers import read_answer
+from streamgauge.spec.experiment import Interval
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult
 from tests.simulated import CAPACITY, KINDS, simulate, write_search
@@ -18,23 +21,33 @@ SPEC = RunSpec(
     rates=(0.4 * CAPACITY, 1.5 * CAPACITY),
     warmup_s=30.0,
     duration_s=60.0,
-    survey=True,
+    experiment_options={"survey": True},
     origins={"rates": "option"},
 )
 
 
 def made(
-    *trials: tuple[str, float, Outcome | None], interval: Bracket = (None, None)
-) -> dict[str, object]:
+    *trials: tuple[Role, float, Outcome | None], interval: Interval = (None, None)
+) -> SearchAnswer:
     """Make up a search."""
-    told = [
-        {"trial": number, "role": role, "rate": rate, "outcome": outcome, "reason": "so it is"}
+    told = tuple(
+        SearchTrial(trial=number, role=role, rate=rate, outcome=outcome, reason="so it is")
         for number, (role, rate, outcome) in enumerate(trials, 1)
-    ]
-    return {"trials": told, "interval": list(interval)}
+    )
+    return SearchAnswer(
+        query="q3",
+        rate=None,
+        interval=interval,
+        limit=None,
+        confirmations=3,
+        conclusion="made up",
+        catch_up=None,
+        latency=(),
+        trials=told,
+    )
 
 
-def course(results: list[TrialResult]) -> list[Bracket]:
+def course(results: list[TrialResult]) -> list[Interval]:
     """Tell what the search itself knew after each trial."""
     search = Course(Ends(*SPEC.rates), Thoroughness())
     known = []
@@ -47,11 +60,13 @@ def course(results: list[TrialResult]) -> list[Bracket]:
 @pytest.mark.parametrize("kind", ["steady", "noisy", "pausing", "micro-batches"])
 def test_the_bracket_closes_as_it_did_in_the_search(tmp_path: Path, kind: str) -> None:
     folder = write_search(tmp_path, SPEC, simulate(KINDS[kind]))
-    (search,) = searches(folder.record().answer)
+    answer = read_answer(folder.record())
+    assert isinstance(answer, Searches)
+    (search,) = answer.searches
     searched = [rung for rung in rungs(search) if rung.role != "latency"]
     after = brackets(search)
     assert after[: len(searched)] == course(folder.trials()[: len(searched)])
-    assert set(after[len(searched) :]) <= {tuple(search["interval"])}
+    assert set(after[len(searched) :]) <= {search.interval}
 
 
 def test_what_was_tried_once_more_says_nothing_and_what_cannot_be_told_twice_has_failed() -> None:
@@ -99,8 +114,3 @@ def test_the_answer_rests_on_what_was_tried_up_to_the_rate_that_held() -> None:
     )
     assert [rung.trial for rung in carrying(search)] == [3, 5]
     assert carrying(made(("bracket", 100.0, "fail"), interval=(None, 100.0))) == []
-
-
-def test_other_runs_have_no_search() -> None:
-    assert searches({}) == ()
-    assert searches({"ceiling": 1000.0}) == ()

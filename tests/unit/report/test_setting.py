@@ -37,6 +37,25 @@ def test_only_what_differs_from_its_default_is_told() -> None:
     ]
 
 
+def test_what_was_varied_and_what_was_done_are_told_in_words() -> None:
+    act = {"at_s": 5, "service": "postgres", "name": "a.b", "arguments": {"c": 1}}
+    spec = RunSpec.model_validate(
+        {
+            "workload": "espbench",
+            "queries": ("q1",),
+            "resources": {"cores": 2},
+            "vary": {"E.trigger": ("0s", "1s"), "load": ({"acks": "0"}, {"acks": "1"})},
+            "acts": [act],
+            "origins": {"cores": "option", "vary": "preset", "acts": "preset"},
+        }
+    )
+    assert setting.differences(spec) == [
+        ("cores", "2", "–", "option"),
+        ("vary", "E.trigger=0s, 1s, load=acks=0, acks=1", "–", "preset"),
+        ("acts", "at 5 s: a.b (c=1) on postgres", "–", "preset"),
+    ]
+
+
 def test_machine_and_versions_are_apart(tmp_path: Path, run_spec: RunSpec) -> None:
     facts = {"python": "3.12", "cores": 2, "memory_bytes": 8 << 30, "ceiling": {"q3": 200_000.0}}
     record = RunFolder.create(tmp_path, run_spec, [], facts).record()
@@ -50,5 +69,5 @@ def test_machine_and_versions_are_apart(tmp_path: Path, run_spec: RunSpec) -> No
 
 def test_given_services_are_named(run_spec: RunSpec) -> None:
     assert setting.services(run_spec).startswith("embedded")
-    given = run_spec.model_copy(update={"kafka": "broker:9092"})
-    assert setting.services(given) == "Kafka at broker:9092"
+    given = run_spec.model_copy(update={"services": {"kafka": "broker:9092"}})
+    assert setting.services(given) == "kafka at broker:9092"

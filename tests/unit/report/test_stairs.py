@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.report.run import view_runs
-from streamgauge.report.stairs import chart, section
+from streamgauge.report.study.stairs import chart
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from tests.unit.conftest import TrialMaker
@@ -14,7 +14,7 @@ from tests.unit.conftest import TrialMaker
 def make_folder(
     runs: Path, spec: RunSpec, make_trial: TrialMaker, experiment: str = "append-time"
 ) -> RunFolder:
-    spec = spec.model_copy(update={"experiment": experiment, "engine": "none"})
+    spec = spec.model_copy(update={"experiment": experiment, "engine": None})
     folder = RunFolder.create(runs, spec, ["test"], {})
     folder.trial_folder(1).mkdir()
     times = [1000 + record // 11 for record in range(600)]
@@ -25,7 +25,7 @@ def make_folder(
 
 def drawn(folder: RunFolder) -> str:
     (run,) = view_runs([folder])
-    return section(run)
+    return run.of_experiment.details(run)
 
 
 def test_100_and_500_records_are_drawn(

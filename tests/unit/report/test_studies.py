@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from streamgauge.report.html import report_page
-from streamgauge.report.studies import draw_steps
+from streamgauge.report.study.terminal import draw_steps
 from streamgauge.report.terminal import render
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
@@ -35,7 +35,7 @@ def shown(folder: RunFolder) -> str:
 
 
 def make_folder(tmp_path: Path, run_spec: RunSpec, experiment: str) -> RunFolder:
-    spec = run_spec.model_copy(update={"experiment": experiment, "engine": "none"})
+    spec = run_spec.model_copy(update={"experiment": experiment, "engine": None})
     return RunFolder.create(tmp_path, spec, ["test"], {})
 
 

@@ -43,6 +43,25 @@ def test_a_good_trial_is_one_line(folder: RunFolder, make_trial: TrialMaker) -> 
     assert "missing" not in text
 
 
+def test_what_was_varied_has_a_column_where_it_differs(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    trial = make_trial(1)
+    for number, trigger in enumerate(("0s", "1s"), 1):
+        factors = {"rate": "1000/s", "E.trigger": trigger, "partitions": "2"}
+        spec = trial.spec.model_copy(update={"number": number, "factors": factors})
+        put(folder, trial.model_copy(update={"spec": spec, "correct": NO}))
+    text = shown(folder)
+    header, *rows = [line for line in text.splitlines() if "query" in line or " q3 " in line]
+    assert "E.trigger" in header
+    assert "partitions" not in header
+    assert [row.split()[:3] for row in rows if "1k/s" in row and "at" not in row] == [
+        ["q3", "1k/s", "0s"],
+        ["q3", "1k/s", "1s"],
+    ]
+    assert "q3 at 1k/s, E.trigger=1s, partitions=2: of 120 expected" in text
+
+
 def test_nothing_is_told_below_the_resolution_of_the_clock(
     folder: RunFolder, make_trial: TrialMaker
 ) -> None:

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.report.verdict import MOST_WARNINGS, Badge, badges, sentence, warnings
+from streamgauge.report import verdict
+from streamgauge.report.verdict import MOST_WARNINGS, Badge
+from streamgauge.report.view import view_of
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, Verdict
@@ -19,10 +21,24 @@ def folder(tmp_path: Path, run_spec: RunSpec) -> RunFolder:
     return folder
 
 
+def sentence(folder: RunFolder, record: RunRecord, results: list[TrialResult]) -> str:
+    return verdict.sentence(view_of(folder, record, results))
+
+
+def badges(folder: RunFolder, record: RunRecord, results: list[TrialResult]) -> list[Badge]:
+    return view_of(folder, record, results).badges()
+
+
+def warnings(
+    folder: RunFolder, record: RunRecord, results: list[TrialResult], unreadable: list[str]
+) -> list[str]:
+    return verdict.warnings(view_of(folder, record, results), unreadable)
+
+
 def say(folder: RunFolder, *results: TrialResult, **changes: object) -> str:
     record = folder.record()
     spec = record.spec.model_copy(update=changes)
-    return sentence(record.model_copy(update={"spec": spec}), results)
+    return sentence(folder, record.model_copy(update={"spec": spec}), [*results])
 
 
 def test_all_is_well(folder: RunFolder, make_trial: TrialMaker) -> None:
@@ -75,14 +91,16 @@ def test_a_missed_objective_is_part_of_the_sentence(
 
 def test_nothing_finished(folder: RunFolder) -> None:
     assert say(folder) == "No trial has finished: there is nothing to tell yet."
-    assert [badge.says for badge in badges(folder.record(), [])] == [
+    assert [badge.says for badge in badges(folder, folder.record(), [])] == [
         "no trial", "no trial", "no trial", "none set",
     ]  # fmt: skip
 
 
 def test_a_badge_is_as_good_as_its_worst_trial(folder: RunFolder, make_trial: TrialMaker) -> None:
     results = [make_trial(1), make_trial(2, correct=NO), make_trial(3, kept_up=UNTOLD)]
-    found = {badge.name: (badge.holds, badge.says) for badge in badges(folder.record(), results)}
+    found = {
+        badge.name: (badge.holds, badge.says) for badge in badges(folder, folder.record(), results)
+    }
     assert found == {
         "valid": (True, "3 of 3"),
         "correct": (False, "2 of 3"),
@@ -124,6 +142,7 @@ def found(query: str = "q3", **changes: object) -> dict[str, object]:
         "rate": 1000.0,
         "interval": [1000.0, 2000.0],
         "limit": "engine",
+        "confirmations": 3,
         "conclusion": "1k/s sustained, confirmed 3 of 3; 2k/s is not",
         "catch_up": None,
         "latency": [{"at": "100%", "trial": 1}],
@@ -134,16 +153,17 @@ def found(query: str = "q3", **changes: object) -> dict[str, object]:
 
 def searched(folder: RunFolder, *searches: dict[str, object], **changes: object) -> RunRecord:
     record = folder.record()
-    spec = record.spec.model_copy(update=changes)
-    return record.model_copy(update={"spec": spec, "answer": {"searches": list(searches)}})
+    spec = record.spec.model_copy(update={"experiment": "sustainable", **changes})
+    answer = {"survey": False, "quick": spec.quick, "searches": list(searches)}
+    return record.model_copy(update={"spec": spec, "answer": answer})
 
 
 def test_a_search_is_told_by_its_answer(folder: RunFolder, make_trial: TrialMaker) -> None:
     results = [make_trial(1), make_trial(2, kept_up=NO)]
-    assert sentence(searched(folder, found()), results) == (
+    assert sentence(folder, searched(folder, found()), results) == (
         "q3: 1k/s sustained, confirmed 3 of 3; 2k/s is not."
     )
-    both = sentence(searched(folder, found(), found("q1")), results)
+    both = sentence(folder, searched(folder, found(), found("q1")), results)
     assert [line[:3] for line in both.splitlines()] == ["q3:", "q1:"]
 
 
@@ -154,8 +174,9 @@ def test_a_search_is_told_by_its_answer(folder: RunFolder, make_trial: TrialMake
 def test_a_rough_search_is_stamped(
     folder: RunFolder, make_trial: TrialMaker, stamp: str, words: str
 ) -> None:
-    record = searched(folder, found(), **{stamp: True})
-    assert sentence(record, [make_trial(1)]).startswith(f"{words}\nq3: 1k/s")
+    options = {"survey": stamp == "survey"}
+    record = searched(folder, found(), quick=stamp == "quick", experiment_options=options)
+    assert sentence(folder, record, [make_trial(1)]).startswith(f"{words}\nq3: 1k/s")
     (told,) = warnings(folder, record, [make_trial(1)], [])
     assert told.startswith(stamp.capitalize())
 
@@ -163,7 +184,7 @@ def test_a_rough_search_is_stamped(
 def test_a_search_that_succeeded_looks_like_it(folder: RunFolder, make_trial: TrialMaker) -> None:
     overload = make_trial(2, valid=NO, correct=NO, kept_up=NO)
     record = searched(folder, found())
-    assert badges(record, [make_trial(1), overload]) == [
+    assert badges(folder, record, [make_trial(1), overload]) == [
         Badge("q3", True, "found and confirmed"),
         Badge("valid", True, "1 of 1 that count"),
         Badge("correct", True, "1 of 1 that count"),
@@ -179,7 +200,7 @@ def test_a_doubt_about_the_answer_of_a_search_is_a_warning(
     assert warnings(folder, record, [unsure, make_trial(2, kept_up=NO)], []) == [
         f"q3 at 1k/s: {UNTOLD.reason}"
     ]
-    assert badges(record, [unsure])[2] == Badge("correct", None, "not judged")
+    assert badges(folder, record, [unsure])[2] == Badge("correct", None, "not judged")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +221,7 @@ def test_a_badge_tells_how_a_search_ended(
     holds: bool | None,
     says: str,
 ) -> None:
-    badge, *_ = badges(searched(folder, found(**changes)), [make_trial(1)])
+    badge, *_ = badges(folder, searched(folder, found(**changes)), [make_trial(1)])
     assert (badge.name, badge.holds, badge.says) == ("q3", holds, says)
 
 
@@ -209,7 +230,7 @@ def test_a_search_without_a_rate_has_no_trials_that_count(
 ) -> None:
     none = found(rate=None, interval=[None, 1000.0], latency=[])
     record = searched(folder, none)
-    assert [badge.says for badge in badges(record, [make_trial(1, correct=NO)])] == [
+    assert [badge.says for badge in badges(folder, record, [make_trial(1, correct=NO)])] == [
         "no rate passes", "no rate held", "no rate held",
     ]  # fmt: skip
     assert warnings(folder, record, [make_trial(1, correct=NO)], []) == []

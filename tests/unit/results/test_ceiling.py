@@ -3,7 +3,7 @@ from pathlib import Path
 from streamgauge.results.ceiling import known, remember
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import LoadSpec
+from streamgauge.spec.trial import LoadSpec, ResourceSpec
 
 MACHINE = {"host": "here", "cpu": "fast", "cores": 2}
 ONE, TWO = ("sensor1",), ("sensor1", "sensor2")
@@ -21,9 +21,10 @@ def test_a_ceiling_is_known_for_its_machine_and_configuration_alone(
     assert found == {"q1": 80_000, "q3": 80_000}
     changes: list[dict[str, object]] = [
         {"partitions": 2},
-        {"kafka": "far:9092"},
+        {"services": {"kafka": "far:9092"}},
+        {"service_settings": {"kafka.replication": 3}},
         {"load": LoadSpec(senders=2)},
-        {"cores": 1},
+        {"resources": ResourceSpec(cores=1)},
     ]
     for change in changes:
         assert known(MACHINE, run_spec.model_copy(update=change), {"q3": ONE}, tmp_path) == {}

@@ -34,6 +34,14 @@ def test_windows_are_published_from_their_end(make_trial: TrialMaker) -> None:
     assert (row["mean"], row["latency.mean"]) == ("0.3", "0.2")
 
 
+def test_what_was_varied_has_columns_as_it_was_asked() -> None:
+    ways = [{"E.trigger": "0s", "partitions": "2", "rate": "1k/s"}, {"E.trigger": "1s"}]
+    trials = [runs.make_trial(n, factors=way, repeat=1) for n, way in enumerate(ways, 1)]
+    rows = read(tables(trials)["results.csv"])
+    assert [row["E.trigger"] for row in rows] == ["0s", "1s"]
+    assert [(row["rate"], row["partitions"]) for row in rows] == [("1000.0", "1")] * 2
+
+
 def test_a_run_without_trials_has_an_empty_table() -> None:
     assert tables([]) == {"results.csv": ""}
 

@@ -100,17 +100,18 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
         "objectives": ("latency.p99<2s",),
         "tags": {"branch": "<script>: #1", "yes": "no"},
         "kafka": "host:9092",
+        "service_settings": {"kafka.topic.min.insync.replicas": "2"},
     }
     given_ = {name: Asked(value) for name, value in asked.items()}
     planned = plan_run("espbench/q1,q3", given_)
     folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge", "run"], {}, "1")
     file = unpacked(folder, tmp_path / "out") / "preset.yaml"
     again = plan_run(None, {"preset": Asked(str(file))})
-    ignored = {"origins", "preset", "kafka"}
+    ignored = {"origins", "preset", "services"}
     assert again.model_dump(exclude=ignored) == planned.model_dump(exclude=ignored)
     assert load_experiment(again).plan() == load_experiment(planned).plan()
-    assert again.kafka is None
-    assert "--kafka" in (file.parent / "README.md").read_text()
+    assert again.services == {}
+    assert "--service kafka=ADDRESS" in (file.parent / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -119,8 +120,30 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
         *({"preset": name} for name in preset_names()),
         {"workload": "espbench", "schedule": "bursts:2k/s,10k/s@1s/10s"},
         {"workload": "espbench", "experiment": "ceiling", "engine": "noop"},
+        {
+            "workload": "rovio",
+            "engine": "reference",
+            "partitions": "1,2",
+            "cores": 1,
+            "load": {"batch": "16KiB,64KiB", "acks": "1", "idempotence": False},
+            "vary": {"P.window": "8s,4s;4s,2s", "E.fault": "drop,drop:4", "rate": "1k/s,2k/s"},
+        },
+        {
+            "workload": "espbench",
+            "queries": ["q4"],
+            "engine": "noop",
+            "acts": [
+                {
+                    "at_s": 5,
+                    "service": "postgres",
+                    "name": "espbench.downtime",
+                    "arguments": {"workplace": 1, "from_s": 6, "to_s": 7.5},
+                }
+            ],
+            "vary": {"duration": ["1m", "2m"], "seed": [1, 2]},
+        },
     ],
-    ids=[*preset_names(), "bursts", "ceiling"],
+    ids=[*preset_names(), "bursts", "ceiling", "several factors", "acts"],
 )
 def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
     planned = plan_run(None, {name: Asked(value) for name, value in asked.items()})

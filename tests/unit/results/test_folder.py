@@ -1,5 +1,6 @@
 import json
 import os
+import re
 from pathlib import Path
 
 import psutil
@@ -97,6 +98,28 @@ def test_a_newer_schema_is_refused(folder: RunFolder) -> None:
     file.write_text(json.dumps(content))
     with pytest.raises(UsageError, match="newer version"):
         folder.record()
+
+
+def test_an_older_schema_is_refused_with_a_way_on(folder: RunFolder) -> None:
+    file = folder.path / "run.json"
+    content = json.loads(file.read_text()) | {"schema_version": 1, "spec": {"survey": False}}
+    file.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match="was written by an older version") as raised:
+        folder.record()
+    assert "run it again" in str(raised.value.remedy)
+
+
+def test_a_schema_that_is_no_number_is_no_readable_run(folder: RunFolder) -> None:
+    file = folder.path / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": "two"}))
+    with pytest.raises(UsageError, match="no readable run"):
+        folder.record()
+
+
+def test_a_run_without_an_engine_has_none_in_its_name(tmp_path: Path, run_spec: RunSpec) -> None:
+    spec = run_spec.model_copy(update={"engine": None})
+    name = RunFolder.create(tmp_path, spec, [], {}).name
+    assert re.fullmatch(r"\d{8}-\d{4}-espbench-[0-9a-f]{4}", name)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])

@@ -67,7 +67,9 @@ def test_what_is_neither_is_refused(text):
         parse_since(text, NOW)
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"schema_version": 999}', "null", "\0"])
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"schema_version": 1}', '{"schema_version": 999}', "null", "\0"]
+)
 def test_a_run_that_cannot_be_read_hides_no_other(tmp_path, three_runs, content):
     broken = tmp_path / "20990101-0000-broken"
     broken.mkdir()

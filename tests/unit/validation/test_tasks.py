@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
+from streamgauge.spec.form import FRONT, JSON
 from streamgauge.validation import tasks
 from streamgauge.validation.plan import Range
 from streamgauge.workloads.espbench.answers import Identity
@@ -42,6 +43,7 @@ class ListedRecords:
 def work(inputs: list[bytes], outputs: list[bytes], buckets: int = 3) -> tasks.Work:
     return tasks.Work(
         sources={"a": ListedRecords(tuple(inputs)), "output": ListedRecords(tuple(outputs))},
+        forms={"a": FRONT},
         ranges=(Range("a", 0, 0, len(inputs)), Range("output", 0, 0, len(outputs))),
         answers=Identity(),
         context=AnswerContext({}, 0, {}),
@@ -94,6 +96,21 @@ def test_an_input_that_is_there_twice_is_an_error() -> None:
     mine = work([b"1;1;x", b"1;1;x"], [], buckets=1)
     with pytest.raises(TrialInvalid, match="record 1 more than once"):
         tasks.match_bucket(read(mine), mine)
+
+
+def test_an_input_of_another_form_is_an_error() -> None:
+    mine = replace(work([b'{"id":1,"intended":1,"x":1}', b"2;2;x"], []), forms={"a": JSON})
+    with pytest.raises(TrialInvalid, match=r"record b'2;2;x': it does not begin with \{\"id\":…"):
+        read(replace(mine, judged=False))
+
+
+def test_times_are_read_by_the_form_of_the_stream() -> None:
+    inputs = [b'{"id":%d,"intended":%d,"x":1}' % (i, 10 * i) for i in (0, 2, 1)]
+    mine = replace(work(inputs, [], buckets=1), forms={"a": JSON}, judged=False)
+    (times,) = [row for row in read(mine).to_pylist() if row["kind"] == "times"]
+    assert '"inversions": 1' in times["facts"]
+    found = tasks.unpack(pa.scalar(times["table"], pa.binary()))
+    assert found["intended"].to_pylist() == [0, 20, 10]
 
 
 def test_ids_that_go_down_are_counted() -> None:

@@ -124,9 +124,7 @@ def _trigger(options: Mapping[str, str], mode: Mode) -> float | None:
             "Add -E mode=microbatch, or leave the trigger out.",
         )
     interval_s = units.parse_duration(options["trigger"])
-    if interval_s <= 0:
-        raise UsageError("the trigger interval must be positive", "Write it like -E trigger=4s.")
-    return interval_s
+    return interval_s or None
 
 
 def _profile(options: Mapping[str, str]) -> Profile:

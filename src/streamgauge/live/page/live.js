@@ -96,9 +96,9 @@ function badge(status) {
 }
 
 function showRun(head) {
-  byId("what").textContent = `${head.workload} on ${head.engine}`;
+  byId("what").textContent = head.subject;
   badge(head.status);
-  document.title = `${head.status}: ${head.workload} on ${head.engine}`;
+  document.title = `${head.status}: ${head.subject}`;
   const tags = Object.entries(head.tags).map(([key, value]) => `${key}=${value}`);
   const quick = head.quick ? ["quick: not a measurement"] : [];
   byId("about").textContent = [head.run, head.experiment, ...tags, ...quick].join(" · ");

@@ -46,6 +46,12 @@ class FlightTransport(BaseTransport):
                 f"{query.name} cannot do without a broker: outputs alone come back to the driver",
                 "Use --transport kafka.",
             )
+        if query.forms:
+            raise UsageError(
+                f"{workload.name}/{query.name} cannot be sent without a broker: columns have no"
+                " form",
+                "Use --transport kafka.",
+            )
         if trial.load.senders != 1 or trial.load.spark is not None:
             raise UsageError("the driver's own queues are one process", "Leave the senders out.")
 

@@ -12,7 +12,7 @@ from streamgauge.services.kafka.endpoint import JMX, KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Backlog, Channel, Counters, Outgoing, Outlet, Reader
-from streamgauge.spec.trial import NO_ENGINE, LoadSpec, TrialSpec
+from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.spec.workload import Query, Workload
 from streamgauge.transports.base import BaseTransport
 
@@ -46,7 +46,7 @@ class KafkaTransport(BaseTransport):
         """Count inputs and outputs; the old records of a trial without an engine are forgotten."""
         written = 2 * streams * records * _RECORD_BYTES
         kept = 8 * streams * trial.partitions * _FORGET_BYTES
-        return min(written, kept) if trial.engine == NO_ENGINE else written
+        return min(written, kept) if trial.engine is None else written
 
     def open(self, endpoints: Endpoints) -> Channel:
         """Return the harness's way to the topics."""

@@ -44,8 +44,11 @@ class TopicReader:
         self._consumer = Consumer({**settings, **_CONSUMER, "group.id": endpoints.group})
         self._streams = {topic: stream for stream, topic in endpoints.inputs.items()}
         partitions = range(endpoints.partitions)
-        self._assigned = [TopicPartition(t, p, 0) for t in self._streams for p in partitions]
-        self._consumer.assign(self._assigned)
+        self._inputs = [TopicPartition(t, p, 0) for t in self._streams for p in partitions]
+        others = endpoints.configuration.values()
+        self._consumer.assign(
+            [*self._inputs, *(TopicPartition(t, p, 0) for t in others for p in partitions)]
+        )
 
     def read(self, timeout_s: float = 0.1, most: int = 10_000) -> Messages:
         """Return what is there, after waiting no longer than that for any.
@@ -65,7 +68,7 @@ class TopicReader:
     def positions(self) -> dict[str, list[int]]:
         """Return the next offset to be read of every partition, by stream."""
         found: dict[str, list[int]] = {stream: [] for stream in self._streams.values()}
-        for at in self._consumer.position(self._assigned):
+        for at in self._consumer.position(self._inputs):
             found[self._streams[at.topic]].append(max(at.offset, 0))
         return found
 

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def each_order(warehouses: int, seed: int) -> Iterator[int]:
         yield from line_counts(orders, seed).tolist()
 
 
+@cache  # a trial is settled more than once
 def warehouses_for(order_lines_needed: int, minimum: int, seed: int) -> int:
     """Give the fewest warehouses, at least `minimum`, that have so many order lines."""
     warehouses = max(minimum, -(-order_lines_needed // (15 * _ORDERS_PER_WAREHOUSE)))

@@ -12,9 +12,11 @@ from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.values import Json, Span
-from streamgauge.spec.workload import Act, Payloads, Query
+from streamgauge.spec.form import FRONT
+from streamgauge.spec.trial import ActSpec, TrialSpec
+from streamgauge.spec.values import Json
+from streamgauge.spec.workload import Payloads, Query
+from streamgauge.units import format_count
 from streamgauge.workloads.espbench import answers, sensor_file, sensors, tables, times
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 DOWNTIME_LEAD_S = 10.0
 """How long before it begins a downtime is written to the table."""
+MOST_WAREHOUSES = 1000
+MOST_ORDER_LINES = 250_000_000
+"""So many order lines lie surely in the greatest number of warehouses."""
 _NEVER_DOWN, _ALWAYS_DOWN = 1, 2
 
 
@@ -37,7 +42,7 @@ class Parameters(BaseModel):
 
     sensors: str | None = None
     """A DEBS 2012 file instead of the synthetic sensor lines."""
-    warehouses: int = Field(default=3, ge=1, le=1000)
+    warehouses: int = Field(default=3, ge=1, le=MOST_WAREHOUSES)
     """Scale factor W of the business tables; q5 raises it to what its stream needs."""
     workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = (1, 3)
     """Workplaces of sensor1 and sensor2: 1 is never down, 2 always, any other during the run."""
@@ -49,10 +54,6 @@ class Parameters(BaseModel):
         if self.sensors is None and self.ring > sensors.MOST_LINES:
             raise ValueError(f"a ring of more than {sensors.MOST_LINES} lines needs a sensor file")
         return self
-
-
-def _since_intended(emitted_ms: int, value: bytes) -> float:
-    return (emitted_ms - int(value.split(b";", 2)[1])) / 1000
 
 
 def _since_window_end(emitted_ms: int, value: bytes) -> float:
@@ -79,7 +80,7 @@ QUERIES = (
         answers=answers.Outliers(),
         functions=("windowing over counts", "machine learning"),
         answers_markers=False,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q3",
@@ -89,7 +90,7 @@ QUERIES = (
         answers=answers.Errors(),
         functions=("filter",),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q4",
@@ -101,7 +102,7 @@ QUERIES = (
         answers_markers=True,
         services=("postgres",),
         tables=("workplace",),
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
     Query(
         name="q5",
@@ -122,7 +123,7 @@ QUERIES = (
         answers=answers.Identity(),
         functions=(),
         answers_markers=True,
-        sample=_since_intended,
+        sample=FRONT.since_intended,
     ),
 )
 
@@ -167,11 +168,12 @@ class Espbench:
         return Payloads(blocks, sensors.marker())
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Raise W so that no order line repeats, and the warm-up so that a downtime is seen."""
+        """Raise W so that no order line repeats; plan downtimes and a warm-up long enough."""
         if spec.query == "q5":
             return _with_enough_order_lines(spec)
-        if spec.query == "q4" and _planned_downtimes(spec):
-            return _with_room_for_downtime(spec)
+        # A backlog has no times at which anything could be done, a broker alone no database.
+        if spec.query == "q4" and not spec.preload and spec.engine is not None:
+            return _with_downtimes(spec)
         return spec, []
 
     def load_tables(
@@ -198,22 +200,6 @@ class Espbench:
             folder = tables.folder(cache, _warehouses(spec), spec.seed)
             recorded |= {f"{name}.pristine": tables.pristine(folder, name) for name in names}
         return recorded
-
-    def acts(self, spec: TrialSpec, services: Services, measured: Span) -> Sequence[Act]:
-        """Write a downtime over the middle half of the measured time, shortly before it begins."""
-        if spec.query != "q4":
-            return []
-        quarter_ms = (measured.end_ms - measured.start_ms) // 4
-        start_ms, end_ms = measured.start_ms + quarter_ms, measured.end_ms - quarter_ms
-
-        def act(workplace: int) -> Act:
-            return Act(
-                at_s=spec.warmup_s + spec.duration_s / 4 - DOWNTIME_LEAD_S,
-                what=f"workplace {workplace} gets a downtime",
-                do=lambda: tables.set_downtime(_postgres(services), workplace, start_ms, end_ms),
-            )
-
-        return [act(workplace) for workplace in _planned_downtimes(spec)]
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
         """Tell whether the order lines of these markers have their times."""
@@ -244,13 +230,38 @@ def _folder(spec: TrialSpec, cache: Path, spark: Callable[[], SparkSession]) -> 
 def _with_enough_order_lines(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     """Cover the load, ten seconds more and the markers: two records per order line."""
     records = arrivals.records(spec) + 10 * spec.rate + 2 * spec.partitions
-    asked = _warehouses(spec)
-    needed = tables.warehouses_for(int(records / 2) + 1, asked, spec.seed)
+    asked, lines = _warehouses(spec), int(records / 2) + 1
+    if lines > MOST_ORDER_LINES:
+        raise UsageError(
+            f"{spec.query} needs an order line for two records: {format_count(lines)} in all,"
+            f" and {MOST_WAREHOUSES:,} warehouses have {format_count(MOST_ORDER_LINES)}",
+            "Lower the rate, or shorten the trial.",
+        )
+    needed = tables.warehouses_for(lines, asked, spec.seed)
     if needed == asked:
         return spec, []
     parameters = {**spec.parameters, "warehouses": needed}
     reason = f"W raised from {asked} to {needed}: the stream must not repeat an order line"
     return spec.model_copy(update={"parameters": parameters}), [reason]
+
+
+def _with_downtimes(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+    """Write downtimes over the middle half of the measured time, shortly before they begin."""
+    workplaces = _planned_downtimes(spec)
+    spec, notes = _with_room_for_downtime(spec) if workplaces else (spec, [])
+    from_s = spec.warmup_s + spec.duration_s / 4
+    to_s = from_s + spec.duration_s / 2
+    acts = [
+        ActSpec(
+            at_s=from_s - DOWNTIME_LEAD_S,
+            service="postgres",
+            name="espbench.downtime",
+            arguments={"workplace": workplace, "from_s": from_s, "to_s": to_s},
+        )
+        for workplace in workplaces
+    ]
+    new = tuple(act for act in acts if act not in spec.acts)
+    return spec.model_copy(update={"acts": (*spec.acts, *new)}), notes
 
 
 def _with_room_for_downtime(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:

@@ -22,7 +22,14 @@ REFUSED = [(name, mode) for name, facts in FACTS.items() for mode in facts.refus
 
 
 def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
-    return JobSpec("espbench", query, {}, partitions, 1, options)
+    return JobSpec(
+        workload="espbench",
+        query=query,
+        parameters={},
+        partitions=partitions,
+        seed=1,
+        options=options,
+    )
 
 
 def test_spark_answers_every_query() -> None:

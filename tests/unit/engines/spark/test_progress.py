@@ -91,7 +91,14 @@ class Query:
 
 def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
     inputs = {"sensor1": "t-1", "sensor2": "t-2"}
-    endpoints = Endpoints(KafkaEndpoint("127.0.0.1:1"), inputs, "t-out", 1, "group")
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("127.0.0.1:1"),
+        inputs=inputs,
+        output="t-out",
+        partitions=1,
+        group="group",
+    )
     with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
         reporter = ProgressReporter(endpoints, writer, gc_ms=lambda: 40)
         reporter.report_status(Query(data=True, active=False))

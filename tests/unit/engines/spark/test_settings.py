@@ -13,7 +13,9 @@ SHUFFLE = "spark.sql.shuffle.partitions"
 
 def job(**options: str) -> JobSpec:
     named = {name.replace("__", "."): value for name, value in options.items()}
-    return JobSpec("espbench", "q3", {}, 1, 1, named)
+    return JobSpec(
+        workload="espbench", query="q3", parameters={}, partitions=1, seed=1, options=named
+    )
 
 
 def settings_of(query: QueryFacts = FILTER, **options: str) -> dict[str, str]:
@@ -27,6 +29,11 @@ def test_the_default_mode_and_its_checkpoints_are_reported() -> None:
     assert settings["trigger"] == "checkpoint every 8 s"
 
 
+def test_a_trigger_of_no_time_is_as_fast_as_possible() -> None:
+    asked = resolve(job(mode="microbatch", trigger="0s"), FILTER, SIZE)
+    assert asked == resolve(job(mode="microbatch"), FILTER, SIZE)
+
+
 def test_a_trigger_interval_is_read() -> None:
     _, trigger_s, settings = resolve(job(mode="microbatch", trigger="4s"), FILTER, SIZE)
     assert trigger_s == 4.0
@@ -37,7 +44,7 @@ def test_a_trigger_interval_is_read() -> None:
     ("options", "message"),
     [
         ({"trigger": "4s"}, "a trigger interval needs micro-batches, and the mode is realtime"),
-        ({"mode": "microbatch", "trigger": "0s"}, "must be positive"),
+        ({"mode": "microbatch", "trigger": "-1s"}, "'-1s' is no duration"),
         ({"mode": "microbatch", "trigger": "often"}, "'often' is no duration"),
         ({"profile": "fast"}, "unknown profile of spark 'fast'"),
         ({"conf__linger": "5"}, "setting 'linger' has no place to go"),

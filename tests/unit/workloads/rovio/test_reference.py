@@ -16,7 +16,9 @@ BEGIN = 1_700_000_000_000
 
 def make(query: str, partitions: int = 1, **parameters: Any) -> reference.EventTimeWindows:
     chosen = Parameters(**{"window": "2s,1s", **parameters}).model_dump(mode="json")
-    job = JobSpec("rovio", query, chosen, partitions, seed=1, options={})
+    job = JobSpec(
+        workload="rovio", query=query, parameters=chosen, partitions=partitions, seed=1, options={}
+    )
     return reference.buffer(job, Rovio.queries[query])
 
 

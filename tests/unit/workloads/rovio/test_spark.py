@@ -11,7 +11,14 @@ from streamgauge.workloads.rovio.spark_facts import FACTS
 
 
 def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
-    return JobSpec("rovio", query, {}, partitions, seed=1, options=options)
+    return JobSpec(
+        workload="rovio",
+        query=query,
+        parameters={},
+        partitions=partitions,
+        seed=1,
+        options=options,
+    )
 
 
 def test_every_query_is_there() -> None:

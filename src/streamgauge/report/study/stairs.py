@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from streamgauge.measure.ingestion import staircase
 from streamgauge.report import vega
 from streamgauge.report.markup import Html, join, tag
-from streamgauge.report.study_tables import APPEND_TIME
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Json
@@ -30,9 +29,7 @@ _HOW_TO_READ = (
 
 
 def section(run: RunView) -> Html:
-    """Draw the staircases of a study of append times; nothing for other runs."""
-    if run.record.spec.experiment != APPEND_TIME:
-        return Html()
+    """Draw the staircases of the trials that have charts, where any were read back."""
     figures = [drawn for view in run.views for drawn in _figures(run.folder, view.result)]
     if not figures:
         return Html()

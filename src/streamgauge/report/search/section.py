@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from streamgauge.experiments.searches import SearchAnswer
 from streamgauge.report.figures import frame
 from streamgauge.report.keys import line_key, sign, sign_key
 from streamgauge.report.markup import Html, data, join, number, table, tag
 from streamgauge.report.run import RunView
-from streamgauge.report.search_charts import (
+from streamgauge.report.search.charts import (
     CEILING_DASH,
     HELD,
     LOOKS,
@@ -18,8 +19,8 @@ from streamgauge.report.search_charts import (
     ladder_spec,
     latency_spec,
 )
-from streamgauge.report.searches import Rung, Search, brackets, rungs, searches
-from streamgauge.report.sections import latency_cell, link_to_charts
+from streamgauge.report.search.rungs import Rung, brackets, rungs
+from streamgauge.report.trials import latency_cell, link_to_charts
 from streamgauge.report.vega import QUIET
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
@@ -39,13 +40,13 @@ class SearchView:
     name: str
     """Its place in the page."""
     run: RunView
-    search: Search
+    search: SearchAnswer
     rungs: Sequence[Rung]
 
     @property
     def ceiling(self) -> float | None:
         """The rate that `noop` kept up with on this machine, if anybody has looked."""
-        return self.run.record.ceiling(self.search["query"])
+        return self.run.record.ceiling(self.search.query)
 
     @property
     def kind_of_latency(self) -> str:
@@ -63,7 +64,7 @@ class SearchView:
         """Return the trials for the ladder; the last probe has a place if it caught up."""
         made = []
         for rung in self.rungs:
-            rate = self.search["catch_up"] if rung.kind == "probe" else rung.rate
+            rate = self.search.catch_up if rung.kind == "probe" else rung.rate
             if rate is not None and not (rung.kind == "probe" and rung.was_repeated):
                 made.append(Point(rung.trial, rate, rung.kind, self._says(rung)))
         return made
@@ -91,33 +92,32 @@ class SearchView:
         return "\n".join(lines if p95_s is None else [*lines, f"p95 {format_duration(p95_s)}"])
 
 
-def search_views(run: RunView) -> list[SearchView]:
-    """Return the searches of a run."""
-    found = searches(run.record.answer)
+def search_views(run: RunView, found: Sequence[SearchAnswer]) -> list[SearchView]:
+    """Return the searches of a run with their places in the page."""
     return [
         SearchView(f"{run.name}-search-{place}", run, search, rungs(search))
         for place, search in enumerate(found)
     ]
 
 
-def search_sections(run: RunView) -> Html:
+def search_sections(views: Sequence[SearchView]) -> Html:
     """Show how each search closed in on the rate, and all of its trials."""
-    return join(_section(view) for view in search_views(run))
+    return join(_section(view) for view in views)
 
 
-def search_data(run: RunView) -> Iterator[Html]:
+def search_data(views: Sequence[SearchView]) -> Iterator[Html]:
     """Yield the charts of all searches of a run."""
-    for view in search_views(run):
+    for view in views:
         if points := view.points():
             trials = [rung.trial for rung in view.rungs]
             ends = brackets(view.search)
             yield data(f"{view.name}-ladder", ladder_spec(trials, points, ends, view.ceiling))
         if latencies := view.latencies():
-            yield data(f"{view.name}-latency", latency_spec(latencies, view.search["rate"]))
+            yield data(f"{view.name}-latency", latency_spec(latencies, view.search.rate))
 
 
 def _section(view: SearchView) -> Html:
-    query, conclusion = view.search["query"], view.search["conclusion"]
+    query, conclusion = view.search.query, view.search.conclusion
     return tag(
         "section",
         tag("h2", f"Search: {query}"),
@@ -148,11 +148,11 @@ def _kinds(points: Sequence[Point]) -> Iterator[Html]:
 
 
 def _lines(view: SearchView) -> Iterator[Html]:
-    low, high = view.search["interval"]
+    low, high = view.search.interval
     if low is not None:
         yield line_key(HELD, f"highest that held: {format_rate(low)}")
     if high is not None:
-        what = "limit of the driver" if view.search["limit"] == "driver" else "lowest that did not"
+        what = "limit of the driver" if view.search.limit == "driver" else "lowest that did not"
         yield line_key(OVER, f"{what}: {format_rate(high)}")
     if view.ceiling is not None:
         text = f"harness ceiling (noop): {format_rate(view.ceiling)}"
@@ -160,7 +160,7 @@ def _lines(view: SearchView) -> Iterator[Html]:
 
 
 def _found_line(view: SearchView) -> Iterator[Html]:
-    if (rate := view.search["rate"]) is not None:
+    if (rate := view.search.rate) is not None:
         yield line_key(HELD, f"found: {format_rate(rate)}")
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate, format_size
 
-BROKER, APPEND_TIME = "broker", "append-time"
-"""Names of the experiments."""
 _MARKS = {True: "✓", False: "✗", None: "–"}
 
 
@@ -31,13 +29,11 @@ class StudyTable:
     rows: list[list[Cell]]
 
 
-def study_table(experiment: str, results: Sequence[TrialResult]) -> StudyTable | None:
-    """Return the table of a study; None for any other experiment."""
-    if experiment not in _TOLD:
-        return None
+def study_table(columns: Sequence[Column], results: Sequence[TrialResult]) -> StudyTable:
+    """Return the table of a study."""
     ways = [_way(result) for result in results]
     names = _differing(ways)
-    told = [each for each in _TOLD[experiment] if any(each.metric in r.metrics for r in results)]
+    told = [each for each in columns if any(each.metric in r.metrics for r in results)]
     return StudyTable(
         same=", ".join(f"{name} {cell.text}" for name, cell in _agreed(ways)),
         header=[*names, "took all", *(each.name for each in told)],
@@ -53,14 +49,15 @@ def study_table(experiment: str, results: Sequence[TrialResult]) -> StudyTable |
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A column: left out where no trial has the metric."""
+class Column:
+    """A metric of each trial: left out where none has it."""
 
     name: str
     metric: str
     write: Callable[[float], str]
 
     def cell(self, result: TrialResult) -> Cell:
+        """Return what a trial has of it."""
         value = result.metrics.get(self.metric)
         return Cell("–") if value is None else Cell(self.write(value), value)
 
@@ -73,36 +70,40 @@ def _cores(cores: float) -> str:
     return f"{cores:.2f}"
 
 
-_TOLD = {
-    BROKER: (
-        _Told("reached", "rate.appended", format_rate),
-        _Told("worst second", "rate_per_second.min", format_rate),
-        _Told("best second", "rate_per_second.max", format_rate),
-        _Told("worst minute", "rate_per_minute.min", format_rate),
-        _Told("best minute", "rate_per_minute.max", format_rate),
-        _Told("MB/s", "bytes.appended", _megabytes),
-        _Told("MessagesIn", "broker.messages", format_rate),
-        _Told("BytesIn MB/s", "broker.bytes", _megabytes),
-        _Told("request p50", "request.p50", format_duration),
-        _Told("request max", "request.max", format_duration),
-        _Told("CPU broker", "cpu.broker", _cores),
-        _Told("CPU sender", "cpu.sender", _cores),
-    ),
-    APPEND_TIME: (
-        _Told("reached", "rate.appended", format_rate),
-        _Told("records per time", "append_run.mean", format_count),
-        _Told("records p99", "append_run.p99", format_count),
-        _Told("records max", "append_run.max", format_count),
-        _Told("step", "append_step.mean", format_duration),
-        _Told("step p99", "append_step.p99", format_duration),
-        _Told("step max", "append_step.max", format_duration),
-    ),
-}
+# Factors that have columns of their own here.
+_LOAD = ("acks", "batch", "linger", "compression", "senders", "source")
+_SHOWN = {"rate", "partitions", *(f"L.{name}" for name in _LOAD)}
+INTAKE = (
+    Column("reached", "rate.appended", format_rate),
+    Column("worst second", "rate_per_second.min", format_rate),
+    Column("best second", "rate_per_second.max", format_rate),
+    Column("worst minute", "rate_per_minute.min", format_rate),
+    Column("best minute", "rate_per_minute.max", format_rate),
+    Column("MB/s", "bytes.appended", _megabytes),
+    Column("MessagesIn", "broker.messages", format_rate),
+    Column("BytesIn MB/s", "broker.bytes", _megabytes),
+    Column("request p50", "request.p50", format_duration),
+    Column("request max", "request.max", format_duration),
+    Column("CPU broker", "cpu.broker", _cores),
+    Column("CPU sender", "cpu.sender", _cores),
+)
+"""What the broker took in."""
+APPEND_TIMES = (
+    Column("reached", "rate.appended", format_rate),
+    Column("records per time", "append_run.mean", format_count),
+    Column("records p99", "append_run.p99", format_count),
+    Column("records max", "append_run.max", format_count),
+    Column("step", "append_step.mean", format_duration),
+    Column("step p99", "append_step.p99", format_duration),
+    Column("step max", "append_step.max", format_duration),
+)
+"""How many records share an append time."""
 
 
 def _way(result: TrialResult) -> dict[str, Cell]:
     """Return what tells the trials of a study apart."""
     spec, load = result.spec, result.spec.load
+    varied = {name: Cell(value) for name, value in spec.factors.items() if name not in _SHOWN}
     senders = result.sender.get("senders") or load.senders
     return {
         "offered": Cell(format_rate(spec.rate), spec.rate),
@@ -113,6 +114,7 @@ def _way(result: TrialResult) -> dict[str, Cell]:
         "senders": Cell(str(senders or "–")),
         "partitions": Cell(str(spec.partitions), spec.partitions),
         "source": Cell(load.source),
+        **varied,
         "repeat": Cell(str(spec.repeat), spec.repeat),
     }
 

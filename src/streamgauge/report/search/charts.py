@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from streamgauge.report.charts import Unit
 from streamgauge.report.keys import SIGNS
-from streamgauge.report.searches import Bracket, Kind
+from streamgauge.report.search.rungs import Kind
 from streamgauge.report.ticks import ticks
 from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
+from streamgauge.spec.experiment import Interval
 from streamgauge.spec.values import Json
 
 HELD, OVER = PALETTE[2], PALETTE[1]
@@ -63,7 +64,7 @@ class Point:
 def ladder_spec(
     trials: Sequence[int],
     points: Sequence[Point],
-    brackets: Sequence[Bracket],
+    brackets: Sequence[Interval],
     ceiling: float | None,
 ) -> Spec:
     """Return the chart of rates in the order of the trials, between the ends of the bracket.
@@ -107,7 +108,7 @@ def _chart(height: int, shared: Spec, layers: Sequence[Spec]) -> Spec:
     }
 
 
-def _steps(trials: Sequence[int], brackets: Sequence[Bracket]) -> list[Json]:
+def _steps(trials: Sequence[int], brackets: Sequence[Interval]) -> list[Json]:
     """Return each bracket from its trial to the next: a line breaks where an end is not known."""
     until = [*trials[1:], trials[-1] + 0.5]
     return [

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.report.searches import Search
+from streamgauge.experiments.searches import SearchAnswer
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
 
@@ -20,7 +20,7 @@ _PUBLISHED = ("mean", "min", "max", "p90", "p95", "p99")
 _STYLES = {"pass": "green", "fail": "bold red", "invalid": "yellow", "inconclusive": "yellow"}
 
 
-def render(search: Search, ceiling: float | None = None) -> Iterator[RenderableType]:
+def render(search: SearchAnswer, ceiling: float | None = None) -> Iterator[RenderableType]:
     """Show the ladder of one search, the ceiling of the harness where it is known, the answer."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right")
@@ -28,26 +28,28 @@ def render(search: Search, ceiling: float | None = None) -> Iterator[RenderableT
     table.add_column("what for", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("reason")
-    for trial in search["trials"]:
-        outcome = trial["outcome"] or "–"
+    for trial in search.trials:
+        outcome = trial.outcome or "–"
         table.add_row(
-            str(trial["trial"]),
-            format_rate(trial["rate"]),
-            trial["role"],
+            str(trial.trial),
+            format_rate(trial.rate),
+            trial.role,
             Text(outcome.upper(), style=_STYLES.get(outcome, "dim")),
-            Text(trial["reason"]),
+            Text(trial.reason),
         )
-    if search["trials"]:
+    if search.trials:
         yield table
     if ceiling is not None:
         yield Text(f"  harness ceiling (noop): {format_rate(ceiling)}", style="dim")
-    yield Text.assemble("  ", (search["query"], "bold"), ": ", (search["conclusion"], "bold"))
+    yield Text.assemble("  ", (search.query, "bold"), ": ", (search.conclusion, "bold"))
 
 
-def render_latencies(search: Search, results: Sequence[TrialResult]) -> Iterator[RenderableType]:
+def render_latencies(
+    search: SearchAnswer, results: Sequence[TrialResult]
+) -> Iterator[RenderableType]:
     """Show the event-time latency at the rate that was found, and at what was tried after it."""
     of = {result.spec.number: result for result in results}
-    told = [(each["at"], of[each["trial"]]) for each in search["latency"] if each["trial"] in of]
+    told = [(each.at, of[each.trial]) for each in search.latency if each.trial in of]
     if not told:
         return
     table = Table(box=box.MARKDOWN, title="event-time latency", title_justify="left")

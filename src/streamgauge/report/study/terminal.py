@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich import box
@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.report.stairs import staircases
-from streamgauge.report.study_tables import APPEND_TIME, StudyTable, study_table
+from streamgauge.report.study.stairs import staircases
+from streamgauge.report.study.tables import StudyTable
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 
@@ -19,14 +19,17 @@ _ROWS = 12
 _COLUMNS = 100
 
 
-def render_study(folder: RunFolder) -> list[RenderableType]:
-    """Show a study: a row for each trial, and the stairs of append times; else nothing."""
-    results, experiment = folder.trials(), folder.record().spec.experiment
-    table = study_table(experiment, results)
-    if table is None:
-        return []
-    charts = _charts(folder, results) if experiment == APPEND_TIME else []
-    return [Text(table.same, style="dim"), _drawn(table), *charts]
+def render(table: StudyTable) -> Iterator[RenderableType]:
+    """Show a study: in what all trials agree, then a row for each."""
+    yield Text(table.same, style="dim")
+    yield _drawn(table)
+
+
+def charts(folder: RunFolder, results: Sequence[TrialResult]) -> Iterator[Text]:
+    """Draw the stairs of append times."""
+    for result in results:
+        for title, steps in staircases(folder, result):
+            yield Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
 
 
 def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS) -> list[str]:
@@ -49,11 +52,3 @@ def _drawn(table: StudyTable) -> Table:
     for row in table.rows:
         drawn.add_row(*(cell.text for cell in row))
     return drawn
-
-
-def _charts(folder: RunFolder, results: Sequence[TrialResult]) -> list[Text]:
-    return [
-        Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
-        for result in results
-        for title, steps in staircases(folder, result)
-    ]

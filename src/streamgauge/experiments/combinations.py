@@ -1,0 +1,39 @@
+"""The trials of an experiment that knows all of them beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from streamgauge.errors import UsageError
+from streamgauge.spec.run import RunSpec, Variant
+from streamgauge.spec.trial import TrialResult, TrialSpec
+
+
+def every_combination(run: RunSpec) -> list[TrialSpec]:
+    """Return a trial for each variant, rate, query and repetition; the last changes fastest."""
+    trials: list[TrialSpec] = []
+    for variant in run.variants or (Variant(),):
+        rates = run.rates if variant.rate is None else (variant.rate,)
+        for rate, query, repeat in product(rates, run.queries, range(1, run.repeats + 1)):
+            number = len(trials) + 1
+            trials.append(run.trial(number, query, rate, repeat=repeat, **variant.changes()))
+    return trials
+
+
+def first_without_result(
+    trials: Sequence[TrialSpec], history: Sequence[TrialResult]
+) -> TrialSpec | None:
+    """Return the trial to go on with."""
+    done = {result.spec.number for result in history}
+    return next((trial for trial in trials if trial.number not in done), None)
+
+
+def refuse_variants(run: RunSpec) -> None:
+    """Refuse several values of a setting where each needs a search of its own."""
+    if run.variants:
+        names = " and ".join(dict.fromkeys(name for each in run.variants for name in each.factors))
+        raise UsageError(
+            f"{run.experiment} searches at one setting of everything else: {names} cannot vary",
+            "Start a run for each value, or use -x fixed-rate.",
+        )

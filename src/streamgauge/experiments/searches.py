@@ -1,0 +1,85 @@
+"""What can be chosen of a search, and what it answers: written with a run, and read back."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import field_validator
+
+from streamgauge.experiments.search import Limit, Role
+from streamgauge.measure.sustained import Outcome
+from streamgauge.spec.experiment import Interval
+from streamgauge.spec.trial import Model
+
+FLUCTUATE = "fluctuate"
+"""High, a third of it, high again."""
+_SHARE = re.compile(r"[1-9][0-9]{0,2}%")
+
+
+class SearchParameters(Model):
+    """What can be chosen of a search (-X)."""
+
+    survey: bool = False
+    """Search by short trials: a rough answer, stamped as such."""
+    after: tuple[str, ...] = ("90%", "50%")
+    """What is tried at the rate that was found: shares of it, or `fluctuate`."""
+
+    @field_validator("after")
+    @classmethod
+    def _after_is_known(cls, after: tuple[str, ...]) -> tuple[str, ...]:
+        for what in after:
+            if what != FLUCTUATE and not _SHARE.fullmatch(what):
+                raise ValueError(
+                    f"{what!r} is neither a share of the rate, as 90%, nor {FLUCTUATE}"
+                )
+        return after
+
+
+class SearchTrial(Model):
+    """One trial of a search."""
+
+    trial: int
+    role: Role
+    rate: float
+    outcome: Outcome | None
+    """None for a probe, which tells a rate and no verdict."""
+    reason: str
+
+
+class LatencyAt(Model):
+    """Which trial tells the latency at the rate that was found, or at a share of it."""
+
+    at: str
+    trial: int
+
+
+class SearchAnswer(Model):
+    """What the search for one query came to."""
+
+    query: str
+    rate: float | None
+    """The highest rate that holds, confirmed; None when there is none."""
+    interval: Interval
+    limit: Limit | None
+    """What keeps it from being higher; None while the search goes on."""
+    confirmations: int
+    conclusion: str
+    """One sentence a person understands."""
+    catch_up: float | None
+    """The rate at which it worked off a backlog, from which the search began."""
+    latency: tuple[LatencyAt, ...]
+    trials: tuple[SearchTrial, ...]
+
+    @property
+    def found(self) -> Interval:
+        """What is known of the engine: no rate unconfirmed, nor one that the driver missed."""
+        _, high = self.interval
+        return self.rate, None if self.limit == "driver" else high
+
+
+class Searches(Model):
+    """A search for each query."""
+
+    survey: bool
+    quick: bool
+    searches: tuple[SearchAnswer, ...]

@@ -1,0 +1,63 @@
+"""What cannot work is refused here, by asking those who will have to do it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from streamgauge import registry
+from streamgauge.errors import UsageError
+from streamgauge.load import arrivals
+from streamgauge.load.settings import check_load
+from streamgauge.metrics import parse_objective
+from streamgauge.planning.parts import load_experiment, load_workload
+from streamgauge.planning.trial import check_acts, settle
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialSpec
+
+
+def check(spec: RunSpec) -> None:
+    """Refuse a run that cannot work.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    for objective in spec.objectives:
+        parse_objective(objective)
+    if spec.profile is not None:
+        registry.load("profilers", spec.profile)
+        if spec.engine is None:
+            raise UsageError("there is no engine to profile", "Leave --profile out.")
+    trials = load_experiment(spec).plan()
+    registry.transport(spec.transport)
+    _check_parameters(spec, trials)
+    for trial in _once(trials):
+        _check_trial(trial)
+
+
+def _check_trial(trial: TrialSpec) -> None:
+    cores, there = trial.resources.cores, len(os.sched_getaffinity(0))
+    if cores is not None and cores > there:
+        raise UsageError(f"--cores {cores}: this machine has {there}")
+    check_load(trial.load)
+    workload = load_workload(trial.workload)
+    query = workload.queries[trial.query]
+    registry.transport(trial.transport).check(trial, query, workload)
+    arrivals.check(trial)
+    settled = settle(trial)
+    arrivals.check(settled)
+    check_acts(settled)
+
+
+def _once(trials: Iterable[TrialSpec]) -> Iterator[TrialSpec]:
+    """Leave repeats out: they are all the same."""
+    return (trial for trial in trials if trial.repeat == 1)
+
+
+def _check_parameters(spec: RunSpec, trials: Iterable[TrialSpec]) -> None:
+    """Let the workload look at its parameters, at each combination of them once."""
+    different = {json.dumps(trial.parameters, sort_keys=True): trial for trial in trials}
+    for trial in different.values():
+        load_workload(spec.workload).check(cast(Any, trial.parameters))

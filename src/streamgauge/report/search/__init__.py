@@ -1,0 +1,1 @@
+"""How a search is shown: its ladder, its latencies, what its answer rests on."""

@@ -1,0 +1,126 @@
+"""How a run of searches is shown: by what each found, and the trials that this rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+
+from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
+from streamgauge.report import verdict
+from streamgauge.report.markup import Html
+from streamgauge.report.search import ladder
+from streamgauge.report.search.picture import ladders
+from streamgauge.report.search.rungs import carrying, latency_trials
+from streamgauge.report.search.section import search_data, search_sections, search_views
+from streamgauge.report.trials import trials_table
+from streamgauge.report.vega import Spec
+from streamgauge.report.view import Stamp, View
+from streamgauge.spec.trial import TrialResult
+
+if TYPE_CHECKING:
+    from streamgauge.report.run import RunView
+
+_SURVEY = Stamp(
+    "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."
+)
+_CAPTION = "The rate that was found, and what followed; event-time latency in the measured span"
+
+
+class SearchesView(View):
+    """A run of searches; one that has concluded nothing yet is shown as its trials."""
+
+    @cached_property
+    def searches(self) -> Sequence[SearchAnswer]:
+        """Return what was concluded of each query."""
+        return self.answer.searches if isinstance(self.answer, Searches) else ()
+
+    def stamps(self) -> list[Stamp]:
+        """Say that a survey is one."""
+        asked = SearchParameters.model_validate(self.record.spec.experiment_options)
+        return [*super().stamps(), *([_SURVEY] if asked.survey else [])]
+
+    def ceiling(self) -> float | None:
+        """Leave the ceiling to the ladder of each search."""
+        return None if self.searches else super().ceiling()
+
+    def terminal(self) -> Iterator[RenderableType]:
+        """Show the ladder of each search, its answer, and the latencies there."""
+        if not self.searches:
+            yield from super().terminal()
+        for search in self.searches:
+            yield from ladder.render(search, self.record.ceiling(search.query))
+            yield from ladder.render_latencies(search, self.results)
+
+    def sentence(self) -> str:
+        """Say in a line each what the searches found."""
+        if not self.searches:
+            return super().sentence()
+        told = (f"{search.query}: {search.conclusion}." for search in self.searches)
+        return "\n".join([*(stamp.sentence for stamp in self.stamps()), *told])
+
+    def badges(self) -> list[verdict.Badge]:
+        """Return how each search ended, and the verdicts of the trials that its answer rests on.
+
+        A search overloads an engine on purpose: that it did not keep up is no verdict.
+        """
+        if not self.searches:
+            return super().badges()
+        verdicts = verdict.valid_and_correct(self._carrying())
+        made = [verdict.badge(*each, none="no rate held", which="that count") for each in verdicts]
+        ended = [verdict.Badge(each.query, *_outcome(each)) for each in self.searches]
+        return [*ended, *made]
+
+    def doubts(self) -> list[str]:
+        """Tell why a verdict is not true, only where an answer rests on the trial."""
+        if not self.searches:
+            return super().doubts()
+        objectives = self.record.spec.objectives
+        return verdict.doubts(self._carrying(), objectives, overloaded=True)
+
+    def featured(self) -> set[int]:
+        """Return the trials that tell the latency at the rates that were found, and after."""
+        return {trial for search in self.searches for trial in latency_trials(search)}
+
+    def numbers_trials(self) -> bool:
+        """Let trials be chosen as the ladder numbers them."""
+        return bool(self.searches)
+
+    def trials(self, run: RunView) -> Html:
+        """Show those that tell the latency, by which a search decides: it shows all itself."""
+        if not self.searches:
+            return super().trials(run)
+        told = self.featured()
+        shown = [result for result in self.results if result.spec.number in told]
+        return trials_table(run, shown, "event_latency", _CAPTION)
+
+    def findings(self, run: RunView) -> Html:
+        """Show how each search closed in on its rate."""
+        return search_sections(search_views(run, self.searches))
+
+    def data(self, run: RunView) -> Iterator[Html]:
+        """Yield the charts of the searches."""
+        yield from search_data(search_views(run, self.searches))
+
+    def picture(self, run: RunView) -> Spec:
+        """Draw each search as a ladder."""
+        found = search_views(run, self.searches)
+        return ladders(found) if found else super().picture(run)
+
+    def _carrying(self) -> list[TrialResult]:
+        numbers = {rung.trial for search in self.searches for rung in carrying(search)}
+        return [result for result in self.results if result.spec.number in numbers]
+
+
+def _outcome(search: SearchAnswer) -> tuple[bool | None, str]:
+    low, _ = search.interval
+    if search.limit is None:
+        return None, "the search is not over"
+    if search.limit == "driver":
+        return None, "the driver was the limit"
+    if search.rate is None:
+        return False, "no rate passes" if low is None else "not settled"
+    found = "found and confirmed" if search.limit == "engine" else "confirmed as far as was tried"
+    return True, found

@@ -1,0 +1,1 @@
+"""How studies of the broker are shown: a table of what it took, and when it stamped it."""

@@ -1,0 +1,52 @@
+"""How studies of the broker are shown: a row for each trial, told by the ways to send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import RenderableType
+
+from streamgauge.report.markup import Html, number, table
+from streamgauge.report.remarks import remarks
+from streamgauge.report.study import stairs, terminal
+from streamgauge.report.study.tables import APPEND_TIMES, INTAKE, Column, study_table
+from streamgauge.report.view import View
+
+if TYPE_CHECKING:
+    from streamgauge.report.run import RunView
+
+
+class BrokerView(View):
+    """A study of what the broker takes in."""
+
+    columns: ClassVar[Sequence[Column]] = INTAKE
+
+    def terminal(self) -> Iterator[RenderableType]:
+        """Show a row for each trial, then what is wrong."""
+        yield from terminal.render(study_table(self.columns, self.results))
+        yield from self._below()
+        yield from remarks(self.results, self.record.spec.objectives)
+
+    def trials(self, run: RunView) -> Html:  # noqa: ARG002  # has no charts to lead to
+        """Show a row for each trial."""
+        study = study_table(self.columns, self.results)
+        rows = [[number(cell.text, cell.value) for cell in row] for row in study.rows]
+        caption = f"Trials; {study.same}" if study.same else "Trials"
+        return table(study.header, rows, caption=caption, class_="trials") if rows else Html()
+
+    def _below(self) -> Iterator[RenderableType]:
+        yield from ()
+
+
+class AppendTimeView(BrokerView):
+    """A study of append times, which draws them as stairs."""
+
+    columns: ClassVar[Sequence[Column]] = APPEND_TIMES
+
+    def details(self, run: RunView) -> Html:
+        """Draw the stairs of the trials that have charts."""
+        return stairs.section(run)
+
+    def _below(self) -> Iterator[RenderableType]:
+        yield from terminal.charts(self.folder, self.results)

@@ -1,0 +1,45 @@
+"""The answers of runs, read back as their experiments wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from pydantic import BaseModel, ValidationError
+
+from streamgauge import registry
+from streamgauge.errors import UsageError
+from streamgauge.results.folder import RunRecord
+from streamgauge.spec.experiment import ComparesAnswers, Experiment, FoundByBoth
+
+
+def read_answer(record: RunRecord) -> BaseModel | None:
+    """Return what a run concluded; None while it has concluded nothing.
+
+    Raises:
+        UsageError: The run's experiment is not known here, or has other answers by now.
+        NotReady: The experiment needs a package that is not installed.
+    """
+    if not record.answer:
+        return None
+    name = record.spec.experiment
+    experiment = cast(type[Experiment], registry.load("experiments", name))
+    try:
+        return experiment.answers.model_validate(record.answer)
+    except ValidationError as error:
+        raise UsageError(
+            f"the answer of {record.id} is none of experiment {name}: {error}",
+            "look at it with the version of the experiment that wrote it",
+        ) from None
+
+
+def compare_answers(base: RunRecord, other: RunRecord) -> Sequence[FoundByBoth]:
+    """Let the experiment of two runs tell what both have found; nothing if it differs."""
+    name = base.spec.experiment
+    if name != other.spec.experiment:
+        return ()
+    experiment = registry.load("experiments", name)
+    if not isinstance(experiment, ComparesAnswers):
+        return ()
+    one, two = read_answer(base), read_answer(other)
+    return () if one is None or two is None else experiment.compare(one, two)

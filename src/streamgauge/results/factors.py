@@ -1,0 +1,28 @@
+"""What was varied among trials, for tables and for names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.units import format_rate
+
+RATE = "rate"
+"""The factor that has a column of its own everywhere."""
+
+
+def factors(specs: Iterable[TrialSpec]) -> list[str]:
+    """Name all factors of some trials, in their order, but for the rate."""
+    names = dict.fromkeys(name for spec in specs for name in spec.factors)
+    return [name for name in names if name != RATE]
+
+
+def differing(specs: Sequence[TrialSpec]) -> list[str]:
+    """Name those of the factors in which the trials differ."""
+    return [name for name in factors(specs) if len({spec.factors.get(name) for spec in specs}) > 1]
+
+
+def named(spec: TrialSpec) -> str:
+    """Name a trial as people tell it apart: query, rate and what else was varied."""
+    varied = "".join(f", {name}={value}" for name, value in spec.factors.items() if name != RATE)
+    return f"{spec.query} at {format_rate(spec.rate)}{varied}"

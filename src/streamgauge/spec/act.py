@@ -1,0 +1,22 @@
+"""What an act promises: it does something to a service while a trial's load lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from streamgauge.spec.endpoints import Endpoint
+from streamgauge.spec.values import Json
+
+
+class Act(Protocol):
+    """A function that is registered under `streamgauge.acts`."""
+
+    def __call__(self, endpoint: Endpoint, begun_ms: int, arguments: Mapping[str, Json], /) -> str:
+        """Do it at once and return what was done, in words; TrialInvalid when it cannot be done.
+
+        Args:
+            endpoint: Where the service is to be reached; `PostgresEndpoint.of` tells its kind.
+            begun_ms: When the load began, epoch milliseconds.
+            arguments: What the trial says of the act.
+        """

@@ -1,0 +1,163 @@
+"""Ids: no two records of a trial have the same, whatever it sends and however it is shared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.load import sender
+from streamgauge.load.messages import SenderJob
+from streamgauge.load.partitioner import partition_of
+from streamgauge.measure.messages import headers
+from streamgauge.services.endpoints import write_endpoints
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.form import FORMS, Form
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.workload import Payloads
+from streamgauge.transports.kafka import sending
+
+KEYS = [b"k%d" % number for number in range(7)]
+Sent = tuple[str, bytes, bytes | None, int]
+
+
+class Producer:
+    """Delivers everything at once to the list that all producers of a test share."""
+
+    log: list[Sent]
+
+    def __init__(self, _: dict[str, Any]) -> None:
+        self._ends: dict[tuple[str, int], int] = {}
+
+    def list_topics(self, timeout: float) -> None:
+        pass
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes,
+        key: bytes | None,
+        partition: int,
+        on_delivery: Callable[[None, Any], None] | None = None,
+    ) -> None:
+        self.log.append((topic, value, key, partition))
+        if on_delivery is not None:
+            on_delivery(None, SimpleNamespace(partition=lambda: partition, offset=lambda: 0))
+
+    def poll(self, timeout: float) -> int:
+        return 0
+
+    def flush(self, timeout: float) -> int:
+        return 0
+
+    def __len__(self) -> int:
+        return 0
+
+
+def make_sender(job: SenderJob, forms: list[Form], payloads: Payloads) -> sender.Sender:
+    streams = tuple(job.endpoints["inputs"])
+    query = SimpleNamespace(
+        streams=streams, configuration=(), form=lambda name: forms[streams.index(name)]
+    )
+    workload: Any = SimpleNamespace(queries={"q": query}, payloads=lambda *_: payloads)
+    return sender.Sender(job, workload, lambda _: None)
+
+
+def make_job(
+    folder: str, streams: int, partitions: int, senders: int, records: int
+) -> list[SenderJob]:
+    spec = TrialSpec(
+        number=1,
+        workload="any",
+        query="q",
+        parameters={},
+        engine="noop",
+        rate=1000.0,
+        duration_s=records / 1000,
+        warmup_s=0.0,
+        tail_s=0.0,
+        partitions=partitions,
+    )
+    inputs = {f"s{number}": f"t{number}" for number in range(streams)}
+    ticks = Path(folder) / "sender.parquet"
+    endpoints = Endpoints(
+        transport="kafka",
+        via=KafkaEndpoint("h:1"),
+        inputs=inputs,
+        output=None,
+        partitions=partitions,
+        group="group",
+    )
+    job = SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks)
+    return job.shared(senders)
+
+
+@given(
+    forms=st.lists(st.sampled_from(FORMS), min_size=1, max_size=3),
+    partitions=st.integers(1, 5),
+    senders=st.integers(1, 4),
+    records=st.integers(1, 40),
+    keyed=st.booleans(),
+    rounds=st.tuples(st.integers(0, 2), st.integers(1, 3)),
+)
+def test_no_two_records_of_a_trial_have_the_same_id(
+    forms: list[Form],
+    partitions: int,
+    senders: int,
+    records: int,
+    keyed: bool,
+    rounds: tuple[int, int],
+) -> None:
+    payloads = Payloads(
+        [[b'"x":%d}' % number for number in range(len(KEYS))]],
+        marker=b'"marker":1}',
+        sentinel=b'"sentinel":1}',
+        keys=[KEYS] if keyed else None,
+        partition="key" if keyed else "number",
+        marker_key=b"m" if keyed else None,
+    )
+    log: list[Sent] = []
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(sending, "Producer", Producer),
+        patch.object(Producer, "log", log, create=True),
+    ):
+        jobs = make_job(folder, len(forms), partitions, senders, records)
+        all_of_them = [make_sender(job, forms, payloads) for job in jobs]
+        before, after = rounds
+        markers = [marker for _ in range(before) for marker in all_of_them[0].markers().markers]
+        start_ms = time.time_ns() // 1_000_000 - 100  # all of it is due at once
+        load = sum(each.load(start_ms).sent for each in all_of_them)
+        for _ in range(after):
+            markers += all_of_them[0].markers().markers
+        markers += all_of_them[0].sentinels().markers
+    assert load == records * len(forms)
+    ids = []
+    for number, form in enumerate(forms):
+        mine = [value for topic, value, *_ in log if topic == f"t{number}"]
+        ids += headers(pa.array(mine, pa.binary()), form).ids.tolist()
+    assert len(ids) == len(log) == load + len(markers)
+    assert len(set(ids)) == len(ids), "markers included"
+    assert {marker.id for marker in markers} <= set(ids)
+    special = {marker.value for marker in markers}
+    check_places([sent for sent in log if sent[1] not in special], partitions, keyed)
+    for _, value, key, _ in log:
+        assert value not in special or key == payloads.marker_key
+
+
+def check_places(load: list[Sent], partitions: int, keyed: bool) -> None:
+    for _, _, key, partition in load:
+        if keyed:
+            assert key is not None
+            assert partition == partition_of(key, partitions)
+        else:
+            assert (key, 0 <= partition < partitions) == (None, True)
