@@ -13,6 +13,7 @@ from benchmarks.registry import Measurement, at_most, benchmark
 from streamgauge.services import jars
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.postgres.embedded import EmbeddedPostgres
+from streamgauge.services.redis import EmbeddedRedis
 from streamgauge.services.service import Startable, all_up
 
 _MB = 1e6
@@ -58,6 +59,12 @@ def broker() -> Iterator[Measurement]:
     """Start Kafka with its jars cached."""
     jars.ensure("kafka")
     yield at_most("broker.ready", _measure([EmbeddedKafka()]).ready_s, "s", 6)
+
+
+@benchmark("redis")
+def redis() -> Iterator[Measurement]:
+    """Start Redis."""
+    yield at_most("redis.ready", _measure([EmbeddedRedis()]).ready_s, "s", 0.5)
 
 
 @benchmark("services")

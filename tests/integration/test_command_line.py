@@ -42,7 +42,7 @@ def test_services_up_status_down():
     assert variables["STREAMGAUGE_KAFKA"] in again.stdout
 
     down = streamgauge("services", "down")
-    assert down.stdout == "stopped: kafka, postgres\n"
+    assert down.stdout == "stopped: kafka, postgres, redis\n"
     assert not secret.exists()
     assert Seen.of(status["kafka"]["pid"]) is None
     assert streamgauge("services", "down").stdout == "nothing was up\n"

