@@ -12,7 +12,7 @@ from streamgauge.load import arrivals
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.kafka.given import GivenKafka
-from streamgauge.services.service import RunningService
+from streamgauge.services.service import Options, RunningService
 from streamgauge.spec.trial import LoadSpec, TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def telling() -> Iterator[RunningService[KafkaEndpoint]]:
-    with EmbeddedKafka(jmx=True).up() as running:
+    with EmbeddedKafka(Options(counts=True)).up() as running:
         yield running
 
 

@@ -26,12 +26,12 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
-from streamgauge.services.choice import embedded
+from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.records import Records
+from streamgauge.spec.records import Recorded, Records
 from streamgauge.spec.trial import Counts
 from streamgauge.transports.files import FileRecords, keep
 from streamgauge.transports.kafka import records
@@ -140,8 +140,8 @@ def check(
 ) -> Validation:
     query = BY_NAME[name]
     job = JobSpec(workload="espbench", query=name, parameters={}, partitions=1, seed=1, options={})
-    streams = {query.streams[0]: inputs}
-    return validate(session.get(), query, streams, output, tables or {}, job, **options)
+    recorded = Recorded({query.streams[0]: inputs}, output)
+    return validate(session.get(), query, recorded, tables or {}, job, **options)
 
 
 def right_outputs(
@@ -503,7 +503,7 @@ def test_an_input_that_is_no_message_of_ours_is_no_verdict(
 
 def test_a_broker_that_died_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "_REQUEST_S", 1.0)
-    with embedded("kafka").up() as broker:
+    with EmbeddedKafka().up() as broker:
         inputs = replace(Topics(broker.endpoint).filled(sensor_values(10)), patience_s=1.0)
         for pid in broker.processes():
             os.kill(pid, signal.SIGKILL)
@@ -523,7 +523,7 @@ def test_a_validator_that_died_is_no_verdict_and_is_started_again(
     spark = session.get()
     spark.sparkContext._gateway.proc.kill()  # type: ignore[union-attr]
     with pytest.raises(TrialInvalid, match="Spark failed while validating"):
-        validate(spark, BY_NAME["identity"], {"sensor1": inputs}, output, {}, job)
+        validate(spark, BY_NAME["identity"], Recorded({"sensor1": inputs}, output), {}, job)
     assert check(session, "identity", inputs, output).counts.missing == 10
 
 
