@@ -44,7 +44,7 @@ def test_services_up_status_down():
     down = streamgauge("services", "down")
     assert down.stdout == "stopped: kafka, postgres, redis\n"
     assert not secret.exists()
-    assert Seen.of(status["kafka"]["pid"]) is None
+    assert [Seen.of(pid) for pid in status["kafka"]["pids"]] == [None]
     assert streamgauge("services", "down").stdout == "nothing was up\n"
 
 
