@@ -169,6 +169,13 @@ _MEMBERS = {
     "<role>": re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*"),
     "<interface>": re.compile(r".+"),
 }
+
+
+def is_role(name: str) -> bool:
+    """Tell whether metrics can be counted under a role of that name."""
+    return _MEMBERS["<role>"].fullmatch(name) is not None
+
+
 _PARSE: Mapping[Unit, Callable[[str], float]] = {
     "s": units.parse_duration,
     "1/s": units.parse_rate,

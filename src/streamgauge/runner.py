@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamgauge import machine, registry
 from streamgauge.errors import NotReady, Unmeasured
@@ -58,7 +58,7 @@ def start(
     prepare_profiler(spec.profile)
     check_room(spec, runs)
     with machine.exclusive(" ".join(command)):
-        facts = {**machine.describe(), **_versions(spec, services)}
+        facts = _facts(spec, services)
         known = {"ceiling": ceilings.known(facts, spec, _inputs(spec))}
         version = load_workload(spec.workload).version
         folder = RunFolder.create(runs, spec, list(command), {**facts, **known}, version)
@@ -108,13 +108,16 @@ def prepare_engine(spec: RunSpec, listen: Announce) -> None:
         engine.fetch(jobs, lambda text: listen({"note": text}))
 
 
-def _versions(spec: RunSpec, services: Sequence[Startable]) -> dict[str, str]:
-    """Return the versions of the engine, and of the services that we start ourselves."""
-    found = {} if spec.engine is None else dict(load_engine(spec.engine).versions())
-    for each in services:
-        if each.name not in spec.services:
-            found |= service_of(each.name).versions()
-    return found
+def _facts(spec: RunSpec, services: Sequence[Startable]) -> dict[str, Any]:
+    """Describe the machine, with versions of the engine and of services that we start ourselves."""
+    facts: dict[str, Any] = dict(machine.describe())
+    versions = {} if spec.engine is None else {spec.engine: load_engine(spec.engine).versions()}
+    ours = (each.name for each in services if each.name not in spec.services)
+    versions |= {name: service_of(name).versions() for name in ours}
+    for owner, each in versions.items():
+        for key, version in each.items():
+            facts[f"{owner} {key}" if key in facts else key] = version
+    return facts
 
 
 def prepare_profiler(name: str | None) -> None:

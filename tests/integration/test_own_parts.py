@@ -115,5 +115,6 @@ def test_an_act_that_is_late_spoils_the_trial(bench: Bench, tmp_path: Path) -> N
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert (result.status, result.valid.holds) == ("invalid", False)
     assert result.cause is not None
-    assert result.cause.startswith("something slow, but 1.")
-    assert result.cause.endswith(" s late")
+    assert result.cause.startswith("something slow, but that began ")
+    assert " late and took 1." in result.cause
+    assert result.cause.endswith(" s: at most 1 s are allowed")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli.pairs import pairs
+
 if TYPE_CHECKING:
     from typer import Context
 
@@ -290,26 +292,26 @@ def run(
         "partitions": partitions,
         "cores": cores,
         "seed": seed,
-        "parameters": _pairs("-P", parameters),
-        "engine_options": _pairs("-E", engine_options),
-        "experiment_options": _pairs("-X", experiment_options),
-        "load": _pairs("-L", load),
-        "vary": _pairs("--vary", vary),
+        "parameters": pairs("-P", parameters),
+        "engine_options": pairs("-E", engine_options),
+        "experiment_options": pairs("-X", experiment_options),
+        "load": pairs("-L", load),
+        "vary": pairs("--vary", vary),
         "senders": senders,
         "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
-        "tags": _pairs("--tag", tags),
+        "tags": pairs("--tag", tags),
         "profile": profile,
         "quick": quick or None,
         "survey": survey or None,
         "keep": keep or None,
-        "service_settings": _pairs("-S", service_settings),
+        "service_settings": pairs("-S", service_settings),
     }
     addresses = {
         "kafka": kafka,
         "postgres": postgres,
-        **(_pairs("--service", services) or {}),
+        **(pairs("--service", services) or {}),
     }
     if resume is not None:
         _refuse_with_resume(target, {**_asked(context, given), **_addresses(context, addresses)})
@@ -381,22 +383,6 @@ def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
             f"--resume takes everything from the run; leave out {', '.join(surplus)}",
             "start a new run to change something",
         )
-
-
-def _pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
-    from streamgauge.errors import UsageError
-
-    if texts is None:
-        return None
-    pairs = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise UsageError(f"{option} {text}: there is no value", f"Write {option} KEY=VALUE.")
-        if option == "--vary" and key in pairs:
-            raise UsageError(f"{option} {key} is given twice", f"Write {option} {key}=VALUE,VALUE.")
-        pairs[key] = value
-    return pairs
 
 
 def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:

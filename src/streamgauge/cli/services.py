@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.output import Json, print_json, print_line, progress
+from streamgauge.cli.pairs import pairs
 
 if TYPE_CHECKING:
     from streamgauge.services.detached import Status
@@ -17,6 +18,7 @@ UP_EXAMPLES = """\b
 Examples:
   streamgauge services up                     all that `streamgauge list services` shows
   streamgauge services up kafka
+  streamgauge services up redis -S redis.maxmemory=1GiB
   eval "$(streamgauge services up)"           and let this shell's commands use them
 
 The lines printed name the files of passwords, never a password."""
@@ -35,11 +37,22 @@ Names = Annotated[
 ]
 
 
-def up(names: Names = None, as_json: Json = False) -> None:
+def up(
+    names: Names = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("-S", metavar="NAME.KEY=VALUE", help="Setting of a service."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Start services that stay up, and print the lines that make other commands use them."""
-    from streamgauge.services import detached
+    from streamgauge.planning.services import read_service_settings, settings_of
+    from streamgauge.services import choice, detached
 
-    started = detached.up(names or (), progress)
+    values = read_service_settings(pairs("-S", settings) or {})
+    by_name = {name: settings_of(name, values) for name in choice.names()}
+    by_name = {name: each for name, each in by_name.items() if each}
+    started = detached.up(names or (), progress, by_name)
     if as_json:
         _print_json(started)
         return

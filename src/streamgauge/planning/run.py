@@ -26,7 +26,7 @@ from streamgauge.planning.parts import (
     trial_query,
 )
 from streamgauge.planning.presets import read_preset
-from streamgauge.planning.services import check_settings, take_services, with_services
+from streamgauge.planning.services import read_service_settings, take_services, with_services
 from streamgauge.planning.settings import read_settings
 from streamgauge.spec.experiment import NeedsTime
 from streamgauge.spec.run import RunSpec
@@ -135,7 +135,7 @@ def _run_spec(
         fields |= read({"rates": vary["rate"]})
     fields |= settle_experiment(fields, workload) | {"origins": origins}
     fields["queries"] = _queries(workload, fields.get("queries"))
-    check_settings(fields.get("service_settings", {}))
+    fields["service_settings"] = read_service_settings(fields.get("service_settings", {}))
     if fields.get("schedule") and origins.get("duration", "quick") == "quick":
         fields |= _shape_length(fields["schedule"])
     spec = _made(fields)

@@ -25,7 +25,9 @@ def needed_services(spec: RunSpec) -> list[str]:
 def choose_services(spec: RunSpec, options: Options | None = None) -> list[Startable]:
     """Return the services that a run needs: given ones where it names an address."""
     options = options or Options()
-    return [_choose(spec, name, options) for name in needed_services(spec)]
+    # Given ones first: one that cannot be used is told before anything is started.
+    wanted = sorted(needed_services(spec), key=lambda name: name not in spec.services)
+    return [_choose(spec, name, options) for name in wanted]
 
 
 def take_services(merged: dict[str, Asked]) -> dict[str, Asked]:
@@ -49,15 +51,23 @@ def with_services(
         addresses[name] = endpoint.address
         if user := getattr(endpoint, "user", ""):
             accounts[name] = user
+    for name in dict.fromkeys(key.partition(".")[0] for key in spec.service_settings):
+        if name not in needed:
+            note(f"-S {name}.… is given, but nothing here needs {name}: not used")
     return spec.model_copy(update={"services": addresses, "accounts": accounts})
 
 
-def check_settings(values: Mapping[str, Any]) -> None:
-    """Refuse settings of services (-S) that make no sense.
+def read_service_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of services (-S) by `name.key`; a preset may write them below the name.
 
     Raises:
         UsageError: There is no such service or setting, or it has no such value.
     """
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        below = value if isinstance(value, Mapping) and "." not in name else None
+        inner = {f"{name}.{key}": each for key, each in (below or {}).items()}
+        values |= inner or {name: value}
     for key in values:
         name, dot, _ = key.partition(".")
         if name not in choice.names():
@@ -65,19 +75,21 @@ def check_settings(values: Mapping[str, Any]) -> None:
         if not dot:
             raise UsageError(f"-S {key}: no setting is named", f"Write -S {name}.KEY=VALUE.")
     for name in {key.partition(".")[0] for key in values}:
-        choice.read_settings(choice.service(name), _settings_of(values, name))
+        choice.read_settings(choice.service(name), settings_of(name, values))
+    return values
+
+
+def settings_of(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of one service."""
+    prefix = f"{name}."
+    return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
 
 def _choose(spec: RunSpec, name: str, options: Options) -> Startable:
-    settings = _settings_of(spec.service_settings, name)
+    settings = settings_of(name, spec.service_settings)
     options = replace(options, counts=spec.engine is None)
     if name not in spec.services:
         return choice.embedded(name, options, settings)
     # Who connects was left out of the spec, which is written down; the environment knows the rest.
     address = Given(spec.services[name], user=spec.accounts.get(name))
     return choice.given(name, address, options, settings)
-
-
-def _settings_of(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    prefix = f"{name}."
-    return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}

@@ -10,10 +10,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from streamgauge import registry
-from streamgauge.errors import StreamgaugeError, UsageError, unknown_name
+from streamgauge.errors import NotReady, StreamgaugeError, UsageError, unknown_name
 from streamgauge.jobfile import variable
+from streamgauge.metrics import is_role
 from streamgauge.services.service import Options, Service, Startable
 from streamgauge.spec.addresses import Given
+
+_ROLES = ("engine", "sender", "harness")
+"""Roles of what is no service."""
 
 
 def names() -> list[str]:
@@ -35,6 +39,11 @@ def service(name: str) -> Service:
     """Return the service of that name."""
     found: Any = registry.load("services", name)
     made: Service = found()
+    if made.role in _ROLES or not is_role(made.role):
+        raise NotReady(
+            f"service {name!r} cannot be counted under the role {made.role!r}",
+            f"Choose another one: letters, digits and dots, but not {', '.join(_ROLES)}.",
+        )
     return made
 
 
@@ -77,13 +86,17 @@ def embedded(
 ) -> Startable:
     """Return the embedded service of that name, not started yet."""
     kind = service(name)
-    return kind.embedded(read_settings(kind, settings or {}), options or Options())
+    made = kind.embedded(read_settings(kind, settings or {}), options or Options())
+    made.name, made.role, made.needs = kind.name, kind.role, kind.needs
+    return made
 
 
 def given(name: str, address: Given, options: Options, settings: Mapping[str, Any]) -> Startable:
     """Return a service that somebody else runs, not looked at yet."""
     kind = service(name)
-    return kind.given(kind.parse(address), read_settings(kind, settings), options)
+    made = kind.given(kind.parse(address), read_settings(kind, settings), options)
+    made.name, made.role = kind.name, kind.role
+    return made
 
 
 def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streamgauge import process
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
 from streamgauge.process import Seen
 from streamgauge.services import runtime
-from streamgauge.services.choice import check_names, embedded, in_order, service
+from streamgauge.services.choice import check_names, embedded, in_order, loadable, service
 from streamgauge.services.runtime import Instance, Record
 from streamgauge.services.service import Options, Progress, RunningService, silent, start_all
 from streamgauge.spec.addresses import Given
@@ -36,14 +37,22 @@ class Status:
     """Environment variables that make other commands use it."""
 
 
-def up(names: Iterable[str] = (), progress: Progress = silent) -> list[Status]:
+def up(
+    names: Iterable[str] = (),
+    progress: Progress = silent,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Status]:
     """Start the services that are not up yet, and leave them running."""
+    settings = settings or {}
     wanted = in_order(_startable(names, progress))
     with _turn(), ExitStack() as stack:
         running = {each.service: _running(each, record) for each, record in _ours()}
         _remove_leftovers()
         options = Options(detached=True, progress=progress)
-        missing = [embedded(name, options) for name in wanted if name not in running]
+        for name in settings.keys() & running.keys():
+            progress(f"{name} is up already, with the settings that it was started with")
+        absent = [name for name in wanted if name not in running]
+        missing = [embedded(name, options, settings.get(name)) for name in absent]
         start_all(missing, running, lambda _: stack)
         for started in running.values():  # all are ready: let them go
             for member in started.members:
@@ -54,14 +63,14 @@ def up(names: Iterable[str] = (), progress: Progress = silent) -> list[Status]:
 
 def down(names: Iterable[str] = (), progress: Progress = silent) -> list[str]:
     """Stop detached services, and remove what killed owners left; return what was stopped."""
-    wanted = check_names(names)
+    wanted = _with_dependants(check_names(names))
     stopped = []
     with _turn():
-        for instance, record in _ours():
-            if instance.service in wanted:
-                progress(f"stopping {instance.service}")
-                _stop(instance, record)
-                stopped.append(instance.service)
+        ours = [found for found in _ours() if found[0].service in wanted]
+        for instance, record in sorted(ours, key=lambda found: wanted.index(found[0].service)):
+            progress(f"stopping {instance.service}")
+            _stop(instance, record)
+            stopped.append(instance.service)
         removed = _remove_leftovers()
     return stopped + [f"leftover process {seen.pid}" for seen in removed]
 
@@ -88,6 +97,13 @@ def remove_leftovers() -> list[str]:
         found = leftovers()
         _remove_leftovers()
     return found
+
+
+def _with_dependants(wanted: Sequence[str]) -> list[str]:
+    """Return services and those that need them, each before what it needs."""
+    users = [name for name in loadable() if not set(wanted).isdisjoint(in_order([name]))]
+    ordered = [name for name in reversed(in_order(users)) if name in users]
+    return [*ordered, *(name for name in wanted if name not in ordered)]
 
 
 def _startable(names: Iterable[str], progress: Progress) -> list[str]:

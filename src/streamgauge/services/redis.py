@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from streamgauge import process
 from streamgauge.errors import NotReady, TrialInvalid, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.jobfile import variable
@@ -257,12 +256,7 @@ class EmbeddedRedis(Embedded[RedisEndpoint]):
         port = self.options.choose_port()
         settings = {"port": str(port), "dir": str(instance.data), **_SETTINGS, **self._settings}
         arguments = [part for key, value in settings.items() for part in (f"--{key}", value)]
-        server = process.start(
-            [self._program, "-", *arguments],
-            log=log,
-            pipe_stdin=True,
-            detached=instance.folder if self.options.detached else None,
-        )
+        server = self.start(instance, [self._program, "-", *arguments], log, pipe_stdin=True)
         password = instance.secret_file.read_text(encoding="utf-8")
         assert server.stdin is not None
         # One that ended at once does not read; why it ended is told by who waits for it.

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Process, Seen, wait_until
 from streamgauge.services import runtime
@@ -61,7 +62,8 @@ class Service(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     role: ClassVar[str]
-    """Under which its CPU and memory are counted."""
+    """Under which its CPU and memory are counted: `cpu.<role>`; several may share one. Not
+    engine, sender or harness, which are those of a trial itself."""
     needs: ClassVar[tuple[str, ...]]
     """Names of services that must be up before it."""
     jars: ClassVar[tuple[str, ...]]
@@ -77,25 +79,29 @@ class Service(Protocol):
         """Return the versions of what an embedded one is made of."""
 
     def embedded(self, settings: BaseModel, options: Options) -> Startable:
-        """Return one of our own, not started yet."""
+        """Return one of our own, not started yet: a subclass of `Embedded`."""
 
     def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Endpoint:
-        """Read the address of a given one, and its secrets from the environment."""
+        """Read the address of a given one, and its secrets from the environment.
+
+        For URLs `spec.addresses.UrlForm` does both, and refuses a password on the command line.
+        """
 
     def given(self, endpoint: Endpoint, settings: BaseModel, options: Options) -> Startable:
-        """Return one that somebody else runs, not looked at yet."""
+        """Return one that somebody else runs, not looked at yet: a subclass of `GivenService`.
+
+        Raises:
+            UsageError: A setting was given that only one of our own could have.
+        """
 
 
 class Startable(Protocol):
     """A service that a run will use."""
 
-    @property
-    def name(self) -> str:
-        """Return the name by which users know it."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Return the names of the services that must be up before it."""
+    name: str
+    role: str
+    needs: tuple[str, ...]
+    """Names of the services that must be up before it. All three are those of its `Service`."""
 
     def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[Endpoint]]:
         """Start it, to be stopped by `stack`; the function returned waits until it is ready.
@@ -175,8 +181,8 @@ def start_all(
 class Embedded(ABC, Generic[E]):
     """A service that we start and stop, with data of its own that go with it."""
 
-    name: ClassVar[str]
-    role: ClassVar[str]
+    name: str
+    role: str
     needs: tuple[str, ...] = ()
     needs_bytes: ClassVar[int]
     """Room on the disk without which it is not started."""
@@ -192,11 +198,18 @@ class Embedded(ABC, Generic[E]):
 
     @abstractmethod
     def initialize(self, instance: Instance) -> None:
-        """Fill the fresh data folder."""
+        """Fill the fresh data folder, once.
+
+        A password is written to `instance.secret_file`, closed to others: `launch` reads it
+        there, and `services up` tells other commands of that file.
+        """
 
     @abstractmethod
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], E]:
-        """Start the servers on ports chosen anew; further ones get logs beside `log`."""
+        """Start the servers with `start`, on ports chosen anew; further ones get logs beside `log`.
+
+        It is called again, with the same instance, when somebody else has taken a port.
+        """
 
     @abstractmethod
     def is_ready(self, endpoint: E) -> bool:
@@ -204,7 +217,14 @@ class Embedded(ABC, Generic[E]):
 
     @abstractmethod
     def address(self, endpoint: E) -> str:
-        """Return the address by which other commands are told of it, without secrets."""
+        """Return an address that the service's `parse` reads, without secrets."""
+
+    def start(
+        self, instance: Instance, argv: Sequence[str | Path], log: Path, **how: Any
+    ) -> Process:
+        """Start a process that lives as long as the service shall; see `process.start`."""
+        lives = instance.folder if self.options.detached else None
+        return process.start(argv, log=log, detached=lives, **how)
 
     def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[E]]:
         """Start it, to be stopped by `stack`; the function returned waits until it is ready."""
@@ -282,8 +302,8 @@ class Embedded(ABC, Generic[E]):
 class GivenService(ABC, Generic[E]):
     """A service that somebody else runs: checked before use, never started or stopped."""
 
-    name: ClassVar[str]
-    role: ClassVar[str]
+    name: str
+    role: str
     needs: tuple[str, ...] = ()
     endpoint: E
 
@@ -297,7 +317,7 @@ class GivenService(ABC, Generic[E]):
 
     @abstractmethod
     def clock_offset(self) -> float:
-        """Return the service's clock − ours, in seconds."""
+        """Return the service's clock − ours, in seconds: see `measure_offset`."""
 
     def begin(self, stack: ExitStack, needed: Services) -> Callable[[], RunningService[E]]:  # noqa: ARG002
         """Check it; there is nothing to wait for or to stop."""

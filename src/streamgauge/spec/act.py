@@ -13,7 +13,9 @@ class Act(Protocol):
     """A function that is registered under `streamgauge.acts`."""
 
     def __call__(self, endpoint: Endpoint, begun_ms: int, arguments: Mapping[str, Json], /) -> str:
-        """Do it at once and return what was done, in words; TrialInvalid when it cannot be done.
+        """Do it and return what was done, in words; TrialInvalid when it cannot be done.
+
+        It has to be over within a second of its time: the trial waits for it.
 
         Args:
             endpoint: Where the service is to be reached; `PostgresEndpoint.of` tells its kind.

@@ -80,8 +80,12 @@ class UrlForm:
 
     def _twin(self, url: SplitResult, environ: Mapping[str, str]) -> SplitResult:
         """Return the environment's address when it names the same place: it may know the user."""
-        twin = urlsplit(environ.get(variable(self.service), ""))
-        return twin if self._place(twin) == self._place(url) else urlsplit("")
+        try:
+            twin = urlsplit(environ.get(variable(self.service), ""))
+            same = self._place(twin) == self._place(url)
+        except ValueError:  # it is no address, which is told where it is used
+            same = False
+        return twin if same else urlsplit("")
 
     def _place(self, url: SplitResult) -> tuple[str | None, int, str]:
         return url.hostname, url.port or self.port, self._path(url)

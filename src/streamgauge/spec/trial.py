@@ -56,7 +56,7 @@ class ActSpec(Model):
     at_s: float = Field(allow_inf_nan=False)
     """Seconds after the load began."""
     service: str
-    """What it is done to: kafka, postgres."""
+    """Name of the service that it is done to."""
     name: str
     """Who does it, by the name of its entry point in `streamgauge.acts`."""
     arguments: dict[str, JsonValue] = {}

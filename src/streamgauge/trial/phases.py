@@ -88,7 +88,7 @@ class Trial:
         self.endpoints = self._endpoints()
         self.outcome.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
-        self.watch = Watch(bench.by_role(), (folder, runtime.data_dir()), bench.clock)
+        self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
         self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
@@ -134,7 +134,7 @@ class Trial:
 
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
-        for name, service in self.bench.by_role().items():
+        for name, service in self.bench.told().items():
             if failure := service.lost():
                 error = TrialInvalid(f"{name} died: {failure}")
                 break
@@ -210,7 +210,7 @@ class Trial:
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
-        roots = {name: service.processes for name, service in self.bench.by_role().items()}
+        roots = self.bench.processes()
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
         return trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
@@ -306,11 +306,22 @@ class Trial:
 
     def _do(self, act: ActSpec, do: Act, start_ms: int) -> None:
         """Do what is due; the answers count on its being done in time."""
-        what = do(self._endpoint(act.service), start_ms, cast(Any, act.arguments))
+        begun_s = self.bench.clock.realtime()
+        try:
+            what = do(self._endpoint(act.service), start_ms, cast(Any, act.arguments))
+        except StreamgaugeError:
+            raise
+        except Exception as error:  # whatever somebody else's function does
+            why = f"{type(error).__name__}: {error}"
+            raise TrialInvalid(f"{act.name} could not be done to {act.service}: {why}") from error
         self._announce({"trial": self.spec.number, "act": what})
-        late_s = self.bench.clock.realtime() - start_ms / 1000 - act.at_s
-        if late_s > _ACT_LATE_S:
-            raise TrialInvalid(f"{what}, but {format_duration(late_s)} late")
+        took_s = self.bench.clock.realtime() - begun_s
+        late_s = begun_s - start_ms / 1000 - act.at_s
+        if late_s + took_s > _ACT_LATE_S:
+            raise TrialInvalid(
+                f"{what}, but that began {format_duration(late_s)} late and took"
+                f" {format_duration(took_s)}: at most {format_duration(_ACT_LATE_S)} are allowed"
+            )
 
     def _endpoint(self, service: str) -> Endpoint:
         return self.bench.services[service].endpoint

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
@@ -105,7 +104,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         arguments = ["format", f"--cluster-id={self._cluster}", "-c", str(_config(instance))]
         # Over in a second: what the thorough compiler costs never pays.
         jvm = ["-XX:TieredStopAtLevel=1"]
-        with self._start(
+        with self._run(
             instance, instance.log, "kafka.tools.StorageTool", arguments, jvm
         ) as format_:
             if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
@@ -117,7 +116,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         self._write_config(instance, port, controller_port)
         jmx = _open_jmx(instance, self.options.choose_port()) if self.options.counts else None
         jvm = _jmx_arguments(instance, jmx) if jmx else []
-        broker = self._start(instance, log, "kafka.Kafka", [str(_config(instance))], jvm)
+        broker = self._run(instance, log, "kafka.Kafka", [str(_config(instance))], jvm)
         endpoint = KafkaEndpoint(
             f"127.0.0.1:{port}", self._client, jmx, self._replication, self._topic_settings
         )
@@ -133,7 +132,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         """Return host and port."""
         return endpoint.bootstrap
 
-    def _start(
+    def _run(
         self,
         instance: Instance,
         log: Path,
@@ -143,11 +142,11 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
     ) -> Process:
         assert self._java is not None
         options = [f"-Xms{HEAP}", f"-Xmx{HEAP}", *_JVM, *jvm]
-        return process.start(
+        return self.start(
+            instance,
             [self._java.executable, *options, "-cp", self._class_path, program, *arguments],
-            log=log,
+            log,
             env=ENVIRONMENT,
-            detached=instance.folder if self.options.detached else None,
         )
 
     def _write_config(self, instance: Instance, port: int, controller_port: int) -> None:

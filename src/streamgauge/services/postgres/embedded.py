@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
@@ -88,16 +87,16 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
         """Start the server."""
         port = self.options.choose_port()
         settings = [f"--{key}={value}" for key, value in {**_SETTINGS, "port": str(port)}.items()]
-        server = process.start(
+        server = self.start(
+            instance,
             [self._programs / "postgres", "-D", instance.data / "tables", *settings],
-            log=log,
+            log,
             env=ENVIRONMENT,
             cwd=instance.data,
             user=self._user,
             # Immediate shutdown: the data are thrown away, and its children end with it.
             stop_signal=signal.SIGQUIT,
             death_signal=signal.SIGQUIT,
-            detached=instance.folder if self.options.detached else None,
         )
         password = instance.secret_file.read_text(encoding="utf-8")
         return [server], PostgresEndpoint("127.0.0.1", port, NAME, NAME, password)
@@ -123,13 +122,13 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
         return f"postgresql://{endpoint.user}@{endpoint.host}:{endpoint.port}/{endpoint.database}"
 
     def _run(self, instance: Instance, program: str, arguments: list[str]) -> None:
-        with process.start(
+        with self.start(
+            instance,
             [self._programs / program, "-D", instance.data / "tables", *arguments],
-            log=instance.log,
+            instance.log,
             env=ENVIRONMENT,
             cwd=instance.data,
             user=self._user,
-            detached=instance.folder if self.options.detached else None,
         ) as child:
             if not child.wait(INIT_WITHIN_S) or child.exit_code != 0:
                 raise NotReady(f"cannot make the database: {child.failure()}")
