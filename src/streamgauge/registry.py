@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -28,6 +29,7 @@ Group = Literal[
     "profilers",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
+_UPDATE = "Update or remove the package that brings it."
 
 
 def names(group: Group) -> list[str]:
@@ -56,8 +58,17 @@ def load(group: Group, name: str) -> object:
 
 
 def transport(name: str) -> Transport:
-    """Return the transport of that name."""
-    return cast("Callable[[], Transport]", load("transports", name))()
+    """Return the transport of that name.
+
+    Raises:
+        UsageError: There is none.
+        NotReady: It does not load, or is not complete.
+    """
+    kind = cast("Callable[[], Transport]", load("transports", name))
+    try:
+        return kind()
+    except TypeError as error:
+        raise NotReady(f"transport {name!r} is not complete: {error}", _UPDATE) from error
 
 
 def implementation(name: str, engine: str, group: Group = "workloads") -> ModuleType:
@@ -89,11 +100,25 @@ def _of_engine(group: Group, name: str, engine: str, suffix: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != module:
             raise _missing(f"{name} on {engine}", entry, error) from error
-        lacks = "has no queries for" if group == "workloads" else "cannot be used by"
+        if group == "transports":
+            usable = [each for each in names(group) if _has(_entry(group, each), engine)]
+            raise UsageError(
+                f"transport {name!r} cannot be used by engine {engine!r}",
+                f"Transports that can: {', '.join(usable)}.",
+            ) from error
+        others = [each for each in names("engines") if each != engine]
         raise UsageError(
-            f"{group.removesuffix('s')} {name!r} {lacks} engine {engine!r}",
-            f"Engines: {', '.join(names('engines'))}.",
+            f"workload {name!r} has no queries for engine {engine!r}",
+            f"Other engines: {', '.join(others)}.",
         ) from error
+
+
+def _has(entry: EntryPoint, engine: str) -> bool:
+    """Tell whether a plug-in has a file for an engine."""
+    try:
+        return find_spec(f"{entry.module}.{engine.replace('-', '_')}") is not None
+    except ImportError:
+        return False
 
 
 def _entry(group: Group, name: str) -> EntryPoint:

@@ -79,7 +79,7 @@ def test_parameters_are_parsed() -> None:
         ({"parameters": {"workplaces": "1,999"}}, "no workplace 999"),
         ({"load": {"buffer": "1kB", "batch": "64KiB"}}, "buffer"),
         ({"load": {"ack": "1"}}, "ack"),
-        ({"load": {"acks": "1"}}, "idempotence"),
+        ({"load": {"acks": "1"}}, "idempotent"),
         ({"load": {"acks": "2"}}, "acks"),
         ({"load": {"senders": "0"}}, "senders"),
         ({"load": {"source": "disc"}}, "source"),
@@ -89,6 +89,7 @@ def test_parameters_are_parsed() -> None:
         ({"engine": "flnk"}, "flnk"),
         ({"experiment": "fixed"}, "fixed"),
         ({"transport": "pigeon"}, "pigeon"),
+        ({"load": {"queue": "1GiB"}}, "-L queue means nothing to --transport kafka"),
         ({"preset": "espbench-2020"}, "espbench-2020"),
         ({"preset": "no-such-file.yaml"}, "no-such-file.yaml"),
         ({"objectives": ("latency.p42<1s",)}, "p42"),
@@ -323,5 +324,7 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
     sums = replace(Rovio.queries["aggregation"], forms={"purchases": JSON})
     monkeypatch.setattr(Rovio, "queries", {**Rovio.queries, "aggregation": sums})
     assert plan("rovio/join", transport="flight").transport == "flight"
+    with pytest.raises(UsageError, match="-L batch means nothing to --transport flight"):
+        plan("rovio/join", transport="flight", load={"batch": "1MiB"})
     with pytest.raises(UsageError, match="rovio/aggregation cannot be sent without a broker"):
         plan("rovio", transport="flight")

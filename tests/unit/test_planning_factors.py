@@ -153,7 +153,7 @@ def test_it_tells_what_is_new_of_a_trial() -> None:
         ({"E.flt": "drop,dup"}, "unknown option of engine reference 'flt'"),
         ({"P.warehouse": "1,2"}, "unknown parameter of espbench 'warehouse'"),
         ({"L.ack": "1,all"}, "unknown option of the load 'ack'"),
-        ({"L.acks": "1,all"}, "acks=1 excludes idempotence"),
+        ({"L.acks": "1,all"}, "cannot be idempotent with acks=1"),
         ({"partitions": "0,1"}, "partitions"),
         ({"partitions": "one,two"}, "'one' is no whole number"),
         ({"cores": "1,10000"}, "--cores 10000: this machine has"),

@@ -77,6 +77,8 @@ def _item(group: Group, name: str) -> Item:
 
     try:
         loaded = registry.load(group, name)
+        if group == "transports":
+            registry.transport(name)  # which tells whether it is complete
     except StreamgaugeError as error:
         return Item(name, "missing", error.message, error.remedy)
     try:

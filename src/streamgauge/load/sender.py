@@ -52,7 +52,7 @@ class Sender:
         """How many streams have ids of their own."""
         endpoints = self._endpoints = read_endpoints(job.endpoints)
         transport = registry.transport(endpoints.transport)
-        assert isinstance(transport, TakesRecords), f"{transport.name} has a sender of its own"
+        assert isinstance(transport, TakesRecords), f"{transport.name} has no `outgoing`"
         asks = job.spec.engine is None
         self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}

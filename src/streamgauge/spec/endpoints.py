@@ -30,7 +30,8 @@ class Endpoint(ABC):
     """Where something is to be reached; a dataclass of its own for each kind."""
 
     service: ClassVar[str]
-    """Whose it is; also the word in the names of its environment variables."""
+    """Whose it is, a service's or a transport's; also the word in the names of its environment
+    variables."""
 
     @property
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator
 
 from streamgauge.spec.trial import ActSpec, LoadSpec, Model, ResourceSpec, TrialSpec
 
@@ -112,17 +112,6 @@ class RunSpec(Model):
         if any(rate <= 0 for rate in rates):
             raise ValueError("a rate must be above 0")
         return rates
-
-    @model_validator(mode="after")
-    def _load_can_be_sent(self) -> RunSpec:
-        for load in (self.load, *(each.load for each in self.variants if each.load)):
-            if load.idempotence and load.acks != "all":
-                raise ValueError(f"acks={load.acks} excludes idempotence; add -L idempotence=false")
-            if load.buffer < load.batch:
-                raise ValueError(
-                    "the buffer cannot hold a batch; raise -L buffer or lower -L batch"
-                )
-        return self
 
 
 _SHARED = TrialSpec.model_fields.keys() & RunSpec.model_fields.keys()

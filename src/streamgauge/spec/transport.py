@@ -74,7 +74,11 @@ class Tail(Protocol):
 
 
 class Channel(Protocol):
-    """The harness's way to the streams of one trial; leaving the context hangs up."""
+    """The harness's way to the streams of one trial.
+
+    It is used from the moment it is made, by two threads: one drains, one samples `log_end` and
+    `newest` each second. Leaving the context hangs up.
+    """
 
     def create(self, *, forgets: bool = False) -> None:
         """Create what the trial needs and wait until it can be used.
@@ -112,7 +116,7 @@ class Batch(Protocol):
     def __len__(self) -> int: ...
 
     def table(self) -> pa.Table:
-        """Bring them into the columns partition, offset, timestamp and value."""
+        """Bring them into the columns of `measure.columns.RECORDS`."""
 
 
 class Reader(Protocol):
@@ -122,7 +126,10 @@ class Reader(Protocol):
         """Return what is there, after waiting no longer than that for any."""
 
     def positions(self) -> dict[str, list[int]]:
-        """Return the next offset to be read of every partition, by input stream."""
+        """Return the next offset to be read of every partition, by input stream.
+
+        Streams that were sent before the load are read, but not told here.
+        """
 
     def __enter__(self) -> Self: ...
 
@@ -140,13 +147,24 @@ class Outlet(Protocol):
 
 
 class Producer(Protocol):
-    """Takes the records of the load, as fast as it can."""
+    """Takes the records of the load, as fast as it can.
+
+    What it has taken must get on its way without further calls. With several senders each has
+    one of its own, and any of them may send to any partition.
+    """
 
     def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
-        """Take a record; BufferError when there is no room."""
+        """Take a record; BufferError when there is no room.
+
+        Args:
+            topic: The stream, by the name of its place in `Endpoints`.
+            value: What is sent.
+            key: Its key, for those that have one.
+            partition: Where it goes, from 0.
+        """
 
     def poll(self, timeout: float) -> int:
-        """Take delivery reports."""
+        """Take delivery reports; called every some milliseconds while records are due."""
 
     def flush(self, timeout: float) -> int:
         """Wait until all is delivered; return how much is not."""
@@ -159,6 +177,7 @@ class Single:
     """A record that is sent on its own, as a marker is."""
 
     topic: str
+    """The stream, by the name of its place in `Endpoints`."""
     partition: int
     value: bytes
     key: bytes | None = None
@@ -167,11 +186,17 @@ class Single:
 class Outgoing(Protocol):
     """What the sender's process sends by."""
 
-    producer: Producer
-    errors: int
-    """Records of the load that were lost."""
-    requests_s: list[float]
-    """Mean time of each second's requests to their answers, where that was asked for."""
+    @property
+    def producer(self) -> Producer:
+        """Return what takes the load."""
+
+    @property
+    def errors(self) -> int:
+        """Count the records of the load that were lost."""
+
+    @property
+    def requests_s(self) -> list[float]:
+        """Return the mean time of each second's requests to their answers, where asked for."""
 
     def send(self, records: Sequence[Single]) -> list[int]:
         """Send records and return the offset of each; TrialInvalid when they are not taken."""
@@ -190,8 +215,11 @@ class Transport(Protocol):
     sender_first: ClassVar[bool]
     """Whether the program that sends must be ready before the engine starts."""
     remembers: ClassVar[int]
-    """How many of a partition's last records stay where old ones may go; 0 for a transport that
-    cannot be looked at without an engine."""
+    """How many of a partition's last records stay at least in a trial without an engine, where
+    `create` was told that old ones may go; 0 refuses such trials."""
+    heeds: ClassVar[frozenset[str]]
+    """The settings of the load (fields of `LoadSpec`) that change how it sends, beside those that
+    a trial itself heeds; others are refused."""
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:
         """Refuse with a UsageError what it cannot carry, before anything is started."""
@@ -200,10 +228,10 @@ class Transport(Protocol):
         """Tell how much a trial with so many records per stream may write at most."""
 
     def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
-        """Name the streams of a trial, each beginning with the given name."""
+        """Name the streams of a trial, each beginning with the given name, which no other has."""
 
     def open(self, endpoints: Endpoints) -> Channel:
-        """Return the harness's way to them."""
+        """Return the harness's way to them, before they are created."""
 
     def sending(self, endpoints: Endpoints) -> Sending:
         """Tell which program sends the load."""
@@ -220,7 +248,11 @@ class Transport(Protocol):
     def read_back(
         self, trial: TrialSpec, endpoints: Endpoints, folder: Path, ends: Sequence[int]
     ) -> Recorded:
-        """Return the records of a trial that is over; outputs after these ends came too late."""
+        """Return the records of a trial that is over; outputs after these ends came too late.
+
+        They are read before the streams are deleted, in processes of the validator: they must
+        pickle, and their package must be importable there.
+        """
 
     def keep(self, recorded: Recorded, folder: Path) -> None:
         """Keep all records in the trial's folder, so that it can be validated again."""
@@ -237,7 +269,7 @@ class Transport(Protocol):
 
 @runtime_checkable
 class TakesRecords(Protocol):
-    """Ability of a transport: the sender of ours sends by it, record by record."""
+    """Ability of a transport: our sender sends by it, record by record."""
 
     def outgoing(self, endpoints: Endpoints, load: LoadSpec, *, asks: bool) -> Outgoing:
         """Return what to send by.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,16 +11,34 @@ from typing import ClassVar
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Backlog, Counters, Sending
-from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.transport import (
+    Backlog,
+    Channel,
+    Counters,
+    Outlet,
+    Reader,
+    Sending,
+    TakesRecords,
+)
+from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.spec.workload import Query, Workload
 from streamgauge.transports.files import FileRecords, keep
 
 OUTPUT = "out"
+_DEFAULTS = LoadSpec()
 
 
-class BaseTransport:
-    """Names, keeps and forgets as most do; `open`, `reader`, `outlet`, `read_back` are missing."""
+_HEEDED = frozenset({"min_sent", "max_lateness_s"})
+"""By every trial."""
+_BY_OUR_SENDER = frozenset({"senders", "source", "spark"})
+
+
+class BaseTransport(ABC):
+    """Names, keeps and forgets as most do. To say are `name`, `title`, `via` and what is abstract.
+
+    What sends is missing as well: `outgoing` (the ability `TakesRecords`), or a program of its
+    own in `sending`.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -28,9 +47,24 @@ class BaseTransport:
     backlog: ClassVar[Backlog] = Backlog()
     sender_first: ClassVar[bool] = False
     remembers: ClassVar[int] = 0
+    heeds: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        own = type(self).sending is not BaseTransport.sending
+        if not own and not isinstance(self, TakesRecords):
+            raise TypeError(f"{type(self).__name__} has neither `outgoing` nor its own `sending`")
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:  # noqa: ARG002
-        """Refuse trials without an engine, unless something can be seen of them."""
+        """Refuse settings without a meaning, and trials of which nothing could be seen."""
+        heeded = self.heeds | _HEEDED
+        if isinstance(self, TakesRecords):
+            heeded |= _BY_OUR_SENDER
+        for field in trial.load.model_fields_set - heeded:
+            if getattr(trial.load, field) != getattr(_DEFAULTS, field):
+                raise UsageError(
+                    f"-L {field.removesuffix('_s')} means nothing to --transport {self.name}",
+                    "Leave it out.",
+                )
         if trial.engine is None and not self.remembers:
             raise UsageError(
                 f"--transport {self.name} cannot be looked at without an engine",
@@ -59,10 +93,27 @@ class BaseTransport:
             services={each: services[each] for each in query.services},
         )
 
+    @abstractmethod
     def endpoint(self, services: Services) -> Endpoint:
-        """Return by what the records travel: the service, for a transport that needs one."""
-        (name,) = self.services
-        return services[name]
+        """Return by what the records of a trial travel: one of `via`, made anew or a service's."""
+
+    @abstractmethod
+    def open(self, endpoints: Endpoints) -> Channel:
+        """Return the harness's way to the streams of a trial, before they are created."""
+
+    @abstractmethod
+    def reader(self, endpoints: Endpoints) -> Reader:
+        """Return the inputs of a job for an engine in Python."""
+
+    @abstractmethod
+    def outlet(self, endpoints: Endpoints) -> Outlet:
+        """Return the way back for an engine in Python."""
+
+    @abstractmethod
+    def read_back(
+        self, trial: TrialSpec, endpoints: Endpoints, folder: Path, ends: Sequence[int]
+    ) -> Recorded:
+        """Return the records of a trial that is over; outputs after these ends came too late."""
 
     def sending(self, endpoints: Endpoints) -> Sending:  # noqa: ARG002
         """Let the sender of ours send."""
@@ -86,10 +137,10 @@ class BaseTransport:
         output = FileRecords(_file(folder, OUTPUT), gaps=True) if query.output == "topic" else None
         return Recorded({name: FileRecords(_file(folder, name)) for name in read}, output)
 
-    def forget(self, folder: Path) -> None:
+    def forget(self, folder: Path) -> None:  # noqa: B027 - most have nothing
         """Have nothing in the folder but what `keep` wrote."""
 
-    def clear(self, services: Services, prefix: str) -> None:
+    def clear(self, services: Services, prefix: str) -> None:  # noqa: B027
         """Leave nothing behind in services."""
 
 

@@ -31,6 +31,7 @@ class FlightTransport(BaseTransport):
     # An engine is through with a million before anything can be told; a backlog costs nothing.
     backlog: ClassVar[Backlog] = Backlog(rate=200_000.0, greater={35.0: 16, 90.0: 4})
     sender_first: ClassVar[bool] = True
+    heeds: ClassVar[frozenset[str]] = frozenset({"queue"})
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:
         """Refuse what queues without a broker cannot carry."""

@@ -34,6 +34,9 @@ class KafkaTransport(BaseTransport):
     via: ClassVar[type[Endpoint]] = KafkaEndpoint
     backlog: ClassVar[Backlog] = Backlog(greater={90.0: 4})
     remembers: ClassVar[int] = _FORGET_BYTES // _RECORD_BYTES
+    heeds: ClassVar[frozenset[str]] = frozenset(
+        {"acks", "batch", "linger_s", "buffer", "compression", "idempotence"}
+    )
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:
         """Refuse settings of the load that contradict each other."""
@@ -47,6 +50,10 @@ class KafkaTransport(BaseTransport):
         written = 2 * streams * records * _RECORD_BYTES
         kept = 8 * streams * trial.partitions * _FORGET_BYTES
         return min(written, kept) if trial.engine is None else written
+
+    def endpoint(self, services: Services) -> Endpoint:
+        """Let the records travel by the broker."""
+        return services["kafka"]
 
     def open(self, endpoints: Endpoints) -> Channel:
         """Return the harness's way to the topics."""
