@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +47,22 @@ class Bench:
         """Return where the services are."""
         return {name: service.endpoint for name, service in self.services.items()}
 
-    def by_role(self) -> dict[str, RunningService[Endpoint]]:
-        """Return the services by the role they have in a trial."""
-        return {service.role: service for service in self.services.values()}
+    def told(self) -> dict[str, RunningService[Endpoint]]:
+        """Return the services as users are told of them: by role, with their name if need be."""
+        roles = Counter(service.role for service in self.services.values())
+        return {
+            service.role if roles[service.role] == 1 else f"{service.role} {name}": service
+            for name, service in self.services.items()
+        }
+
+    def processes(self) -> dict[str, Callable[[], Sequence[int]]]:
+        """Return what finds the processes of each role; several services may share one."""
+        roles = {service.role for service in self.services.values()}
+        return {role: partial(self._processes_of, role) for role in roles}
+
+    def _processes_of(self, role: str) -> list[int]:
+        services = (each for each in self.services.values() if each.role == role)
+        return [pid for service in services for pid in service.processes()]
 
 
 @dataclass

@@ -87,7 +87,7 @@ class Ingestion(Trial):
         )
 
     def _load_probes(self, sender: Senders, stack: ExitStack) -> dict[str, Probe]:
-        roots = {name: service.processes for name, service in self.bench.by_role().items()}
+        roots = self.bench.processes()
         roots["sender"] = lambda: sender.pids
         probes = trial_probes(self.query, self.endpoints, self.channel, roots, dict, sender)
         try:

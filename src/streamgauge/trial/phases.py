@@ -88,7 +88,7 @@ class Trial:
         self.endpoints = self._endpoints()
         self.outcome.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
-        self.watch = Watch(bench.by_role(), (folder, runtime.data_dir()), bench.clock)
+        self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
         self._cpus = sorted(os.sched_getaffinity(0))
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
@@ -134,7 +134,7 @@ class Trial:
 
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
-        for name, service in self.bench.by_role().items():
+        for name, service in self.bench.told().items():
             if failure := service.lost():
                 error = TrialInvalid(f"{name} died: {failure}")
                 break
@@ -210,7 +210,7 @@ class Trial:
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
-        roots = {name: service.processes for name, service in self.bench.by_role().items()}
+        roots = self.bench.processes()
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
         return trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
