@@ -88,7 +88,14 @@ def run(
         (folder / stream).mkdir()
         write(folder / stream, parameters, stream, len(streams), partitions)
     facts = FACTS[query]
-    job = JobSpec("rovio", query, parameters.model_dump(mode="json"), partitions, 1, {})
+    job = JobSpec(
+        workload="rovio",
+        query=query,
+        parameters=parameters.model_dump(mode="json"),
+        partitions=partitions,
+        seed=1,
+        options={},
+    )
     job = replace(job, watermark_delay_ms=facts.watermark_delay(partitions))
     inputs = {stream: read(spark, folder / stream) for stream in streams}
     built = QUERIES[query](inputs, QueryContext(spark, job, None))
@@ -161,7 +168,9 @@ def test_a_pair_was_processed_when_the_latest_of_its_window_was(
         "ads": spark.createDataFrame(seen, columns).drop("price"),
     }
     parameters = Parameters(window=window).model_dump(mode="json")
-    job = JobSpec("rovio", "join", parameters, 1, 1, {})
+    job = JobSpec(
+        workload="rovio", query="join", parameters=parameters, partitions=1, seed=1, options={}
+    )
     built = QUERIES["join"](streams, QueryContext(spark, job, None))
     assert isinstance(built, DataFrame)
     lines = [row["value"].split(",") for row in built.collect()]

@@ -19,6 +19,7 @@ from streamgauge.measure.verdicts import exit_code
 from streamgauge.results.folder import RunFolder
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.postgres.embedded import EmbeddedPostgres
 from streamgauge.services.service import RunningService
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.values import Json
@@ -120,14 +121,14 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
 def test_a_database_that_dies_is_the_cause_though_its_engine_dies_of_it(
     bench: Bench, tmp_path: Path
 ) -> None:
-    with embedded("postgres").up() as database:
+    with EmbeddedPostgres().up() as database:
 
         def kill(event: Any) -> None:
             if event.get("phase") == "measure":
                 for pid in database.processes():
                     os.kill(pid, signal.SIGKILL)
 
-        own = replace(bench, postgres=database)
+        own = replace(bench, services={**bench.services, "postgres": database})
         result = run_trial(make_spec("q5"), own, tmp_path / "001", kill)
     assert result.status == "invalid"
     assert "database died" in (result.cause or "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge import process
-from streamgauge.errors import UsageError
+from streamgauge.errors import NotReady, UsageError
 from streamgauge.process import Seen
 from streamgauge.services import detached, runtime
 from streamgauge.services.kafka.endpoint import parse_kafka
@@ -18,6 +18,7 @@ from streamgauge.services.postgres.endpoint import parse_postgres
 from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.runtime import Instance, Record
 from streamgauge.spec.addresses import Given
+from tests.plugins import Plugins
 
 pytestmark = pytest.mark.integration
 
@@ -106,3 +107,102 @@ def test_unknown_names_start_nothing() -> None:
         detached.up(["postgres", "kafak"])
     assert caught.value.remedy == "Did you mean kafka? Known: kafka, postgres, redis."
     assert list(runtime.runtime_dir().iterdir()) == []
+
+
+STORE = """
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+from streamgauge import process
+from streamgauge.services.service import Embedded, NoSettings
+from streamgauge.spec.endpoints import Endpoint, secret
+
+
+@dataclass(frozen=True)
+class StoreEndpoint(Endpoint):
+    service: ClassVar[str] = "store"
+    place: str
+    beside: str
+    password: str = secret()
+
+    @property
+    def address(self):
+        return f"store://{self.place}?beside={self.beside}"
+
+
+class EmbeddedStore(Embedded):
+    name, role, needs, needs_bytes = "store", "store", ("kafka",), 1
+
+    def prepare(self):
+        self.beside = self.needed["kafka"].address
+
+    def initialize(self, instance):
+        instance.secret_file.write_text("s3cret")
+
+    def launch(self, instance, log):
+        detached = instance.folder if self.options.detached else None
+        child = process.start(["sleep", "600"], log=log, detached=detached)
+        return [child], StoreEndpoint("here", self.beside, "s3cret")
+
+    def is_ready(self, endpoint):
+        return True
+
+    def address(self, endpoint):
+        return endpoint.address
+
+
+class Store:
+    name, title, role = "store", "a toy", "store"
+    needs, jars, endpoint, settings = ("kafka",), (), StoreEndpoint, NoSettings
+
+    def check(self):
+        pass
+
+    def versions(self):
+        return {}
+
+    def embedded(self, settings, options):
+        return EmbeddedStore(options)
+
+    def parse(self, given, environ=os.environ):
+        place, _, beside = given.text.removeprefix("store://").partition("?beside=")
+        return StoreEndpoint(place, beside)
+
+    def given(self, endpoint, settings, options):
+        raise NotImplementedError
+"""
+
+
+def test_a_service_of_another_package_starts_beside_what_it_needs(plugins: Plugins) -> None:
+    plugins.install("somebodys_store", STORE, {"services": {"store": "somebodys_store:Store"}})
+    (kafka,) = detached.up(["kafka"])
+    assert [status.name for status in detached.status() if status.up] == ["kafka"]
+    found = {status.name: status for status in detached.up(["store"])}
+    assert list(found) == ["kafka", "store"]
+    assert found["kafka"].pids == kafka.pids, "what is up already is left alone"
+    assert found["store"].address == f"store://here?beside={kafka.address}"
+    variables = dict(found["store"].variables)
+    assert variables["STREAMGAUGE_STORE"] == found["store"].address
+    assert Path(variables["STREAMGAUGE_STORE_PASSWORD_FILE"]).read_text() == "s3cret"
+    again = {status.name: status.pids for status in detached.up(["store"])}
+    assert again == {name: status.pids for name, status in found.items()}
+    assert sorted(detached.down()) == ["kafka", "store"]
+    assert Instance.found() == []
+
+
+def test_a_service_that_does_not_load_keeps_no_other_from_starting(plugins: Plugins) -> None:
+    broken = {"services": {"lame": "half_a_store:Lame"}}
+    plugins.install("half_a_store", "1 / 0", broken)
+    needy = STORE.replace('("kafka",)', '("lame",)')
+    plugins.install("needy_store", needy, {"services": {"store": "needy_store:Store"}})
+    told: list[str] = []
+    up = [status.name for status in detached.up(progress=told.append)]
+    assert {"kafka", "postgres"} <= set(up)
+    assert not {"lame", "store"} & set(up)
+    left_out = [each for each in told if "is left out" in each]
+    for name in ("lame", "store"):
+        (said,) = (each for each in left_out if each.startswith(f"{name} "))
+        assert "service 'lame' does not load" in said
+    with pytest.raises(NotReady, match="service 'lame' does not load"):
+        detached.up(["store"])

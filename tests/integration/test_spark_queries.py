@@ -243,6 +243,7 @@ def test_the_password_stays_out_of_files_and_arguments(
     assert bench.folder / "job.json" in files
     assert [path for path in files if secret in path.read_bytes()] == []
     bench.job.stop()
+    bench.job.clean()
     assert not (bench.folder / "scratch").exists()
 
 

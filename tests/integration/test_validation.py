@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from uuid import uuid4
@@ -26,6 +27,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
+from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
@@ -502,7 +504,7 @@ def test_an_input_that_is_no_message_of_ours_is_no_verdict(
 
 
 def test_a_broker_that_died_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_REQUEST_S", 1.0)
+    monkeypatch.setattr(records, "KafkaAdmin", partial(KafkaAdmin, limit_s=1.0))
     with EmbeddedKafka().up() as broker:
         inputs = replace(Topics(broker.endpoint).filled(sensor_values(10)), patience_s=1.0)
         for pid in broker.processes():

@@ -94,6 +94,7 @@ def differences(
         *_changed("profiler", one.spec.profile, two.spec.profile),
         *_changed_items("", *settings),
         *_changed_items("load ", *loads),
+        *_changed_items("", *(side.spec.service_settings for side in (base, other))),
         *_changed_items(
             "", *({name: side.machine.get(name) for name in _SOFTWARE} for side in (base, other))
         ),

@@ -144,6 +144,15 @@ def test_the_same_over_another_transport_is_compared():
     assert pair.differences == ("transport: kafka → flight",)
 
 
+def test_a_setting_of_a_service_that_was_changed_is_told():
+    spec = RunSpec(
+        workload="espbench", queries=("q3",), service_settings={"kafka.replication": "3"}
+    )
+    pair = against(repeats(), spec=spec)
+    assert pair.obstacles == ()
+    assert pair.differences == ("kafka.replication: none → 3",)
+
+
 def test_a_spoiled_trial_is_left_out_and_that_is_told():
     others = [*repeats(), make_trial(4, {"latency.p99": 99.0}, valid=NO, status="invalid")]
     pair = against(others)
