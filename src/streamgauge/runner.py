@@ -217,7 +217,7 @@ def _conclude(
 ) -> None:
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
-    answer = experiment.answer(results).model_dump(mode="json")
+    answer = experiment.answer(results).model_dump(mode="json") if results else {}
     if isinstance(experiment, FindsCeiling) and (rate := experiment.ceiling(results)) is not None:
         streams, *_ = _inputs(record.spec).values()
         ceilings.remember(record.machine, record.spec, streams, rate)
@@ -227,9 +227,11 @@ def _conclude(
 
 
 def _status(results: Sequence[TrialResult], experiment: Experiment) -> RunStatus:
-    if isinstance(experiment, Concludes):
-        return "invalid" if experiment.exit_code(results) == Unmeasured.exit_code else "done"
     found = {result.status for result in results}
+    if isinstance(experiment, Concludes):
+        if experiment.exit_code(results) != Unmeasured.exit_code:
+            return "done"
+        return "failed" if found == {"failed"} else "invalid"
     return "failed" if "failed" in found else "invalid" if "invalid" in found else "done"
 
 

@@ -101,6 +101,22 @@ def test_bad_input_is_named(asked: dict[str, object], part: str) -> None:
     assert part in raised.value.message
 
 
+@pytest.mark.parametrize("experiment", ["sustainable", "ceiling"])
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"vary": {"seed": "1,2"}}, "seed cannot vary"),
+        ({"repeats": 2}, "repeats what it has to"),
+        ({"objectives": ("latency.p99<1s",)}, "decides by its answer"),
+    ],
+)
+def test_what_an_experiment_would_ignore_is_refused(
+    experiment: str, asked: dict[str, object], part: str
+) -> None:
+    with pytest.raises(UsageError, match=f"{experiment} .*{part}"):
+        plan("espbench/q3", experiment=experiment, engine=None, **asked)
+
+
 def test_the_nearest_query_is_suggested() -> None:
     with pytest.raises(UsageError) as raised:
         plan("espbench/identiy")

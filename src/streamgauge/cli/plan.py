@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import print_json, print_line
@@ -28,15 +29,18 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
 
     experiment = load_experiment(spec)
     trials, total = [settle(trial) for trial in experiment.plan()], count_trials(experiment)
+    stages = experiment.outline() if isinstance(experiment, Outlines) else ()
     if as_json:
         planned = [trial.model_dump(mode="json") for trial in trials]
-        print_json({"spec": spec.model_dump(mode="json"), "trials": total, "planned": planned})
+        outline = [asdict(stage) for stage in stages]
+        written = {"trials": total, "outline": outline, "planned": planned}
+        print_json({"spec": spec.model_dump(mode="json"), **written})
         return
     if spec.profile is not None:
         print_line(f"profiler {spec.profile} looks at the engine in the measured time")
-    if isinstance(experiment, Outlines):
+    if stages:
         rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
-        _show_outline(spec, experiment.outline(), total, f" ({rough})" if rough else "")
+        _show_outline(spec, stages, total, f" ({rough})" if rough else "")
         for trial in trials:
             _show_settled(trial, f"  {trial.query}, first trial: ")
         return
@@ -60,11 +64,11 @@ def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str
     print_line(f"for each of {', '.join(spec.queries)} {spec.on_engine}{stamp}:")
     for stage in stages:
         print_line(f"{stage.trials:4}  {stage.what}")
-    load_s = total * (spec.warmup_s + spec.duration_s)
+    each = spec.trial(1, spec.queries[0], spec.rates[0])
+    parts = " + ".join(map(format_duration, (each.warmup_s, each.duration_s, each.tail_s)))
     print_line(
-        f"{total} trial(s) if all goes well, {format_duration(load_s)} of load"
-        f" ({format_duration(spec.warmup_s)} + {format_duration(spec.duration_s)} each);"
-        " starting, draining and validating come on top"
+        f"{total} trial(s) if all goes well, {format_duration(total * each.load_s)} of load"
+        f" ({parts} each); starting, draining and validating come on top"
     )
 
 

@@ -35,6 +35,7 @@ class AppendTime:
     engine: ClassVar[None] = None
     parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[AppendTimes]] = AppendTimes
+    every_combination: ClassVar[bool] = True
 
     def __init__(self, run: RunSpec) -> None:
         self._trials = every_combination(run)

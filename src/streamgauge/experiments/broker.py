@@ -46,6 +46,7 @@ class Broker:
     engine: ClassVar[None] = None
     parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[Intake]] = Intake
+    every_combination: ClassVar[bool] = True
 
     def __init__(self, run: RunSpec) -> None:
         self._trials = every_combination(run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from streamgauge.experiments.combinations import refuse_variants
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE
 from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec
@@ -36,7 +35,6 @@ class Ceiling:
     answers: ClassVar[type[HarnessCeiling]] = HarnessCeiling
 
     def __init__(self, run: RunSpec) -> None:
-        refuse_variants(run)
         given = run.origins
         self._first = run.trial(
             1,

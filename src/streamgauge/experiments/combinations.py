@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from streamgauge.errors import UsageError
 from streamgauge.spec.run import RunSpec, Variant
 from streamgauge.spec.trial import TrialResult, TrialSpec
 
@@ -27,13 +26,3 @@ def first_without_result(
     """Return the trial to go on with."""
     done = {result.spec.number for result in history}
     return next((trial for trial in trials if trial.number not in done), None)
-
-
-def refuse_variants(run: RunSpec) -> None:
-    """Refuse several values of a setting where each needs a search of its own."""
-    if run.variants:
-        names = " and ".join(dict.fromkeys(name for each in run.variants for name in each.factors))
-        raise UsageError(
-            f"{run.experiment} searches at one setting of everything else: {names} cannot vary",
-            "Start a run for each value, or use -x fixed-rate.",
-        )

@@ -28,6 +28,7 @@ class FixedRate:
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
     parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[Tally]] = Tally
+    every_combination: ClassVar[bool] = True
 
     def __init__(self, run: RunSpec) -> None:
         self._trials = every_combination(run)

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
-from streamgauge.experiments.combinations import refuse_variants
 from streamgauge.experiments.conclusions import (
     catch_up_rate,
     caught_up_s,
@@ -283,7 +282,6 @@ def _after(what: str, found: float) -> Step:
 
 def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> None:
     """Refuse what a search cannot do."""
-    refuse_variants(run)
     if asked.survey and run.quick:
         raise UsageError("--survey and --quick exclude each other", "leave one of them out")
     if len(rates) > 2:
@@ -298,13 +296,6 @@ def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> No
         )
     if run.schedule is not None:
         raise UsageError("a search needs constant rates", "leave --load out")
-    if run.repeats > 1:
-        raise UsageError("a search repeats what it has to", "leave --repeats out")
-    if run.objectives:
-        raise UsageError(
-            "a search decides by what is sustained, not by objectives",
-            "use them with -x fixed-rate at the rate that was found",
-        )
 
 
 def _tried(result: TrialResult) -> Tried:

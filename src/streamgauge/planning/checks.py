@@ -12,8 +12,9 @@ from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.settings import check_load
 from streamgauge.metrics import parse_objective
-from streamgauge.planning.parts import load_experiment, load_workload
+from streamgauge.planning.parts import experiment_type, load_experiment, load_workload
 from streamgauge.planning.trial import check_acts, settle
+from streamgauge.spec.experiment import Concludes, Sweeps
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
 
@@ -30,11 +31,32 @@ def check(spec: RunSpec) -> None:
         registry.load("profilers", spec.profile)
         if spec.engine is None:
             raise UsageError("there is no engine to profile", "Leave --profile out.")
+    _check_experiment(spec)
     trials = load_experiment(spec).plan()
     registry.transport(spec.transport)
     _check_parameters(spec, trials)
     for trial in _once(trials):
         _check_trial(trial)
+
+
+def _check_experiment(spec: RunSpec) -> None:
+    """Refuse what the experiment would ignore."""
+    name, experiment = spec.experiment, experiment_type(spec.experiment)
+    if spec.objectives and isinstance(experiment, Concludes):
+        raise UsageError(
+            f"{name} decides by its answer, not by objectives",
+            "Use them with -x fixed-rate, at the rate that was found.",
+        )
+    if isinstance(experiment, Sweeps):
+        return
+    if spec.variants:
+        names = dict.fromkeys(name for each in spec.variants for name in each.factors)
+        raise UsageError(
+            f"{name} looks at one setting of everything else: {' and '.join(names)} cannot vary",
+            "Start a run for each value, or use -x fixed-rate.",
+        )
+    if spec.repeats > 1:
+        raise UsageError(f"{name} repeats what it has to", "Leave --repeats out.")
 
 
 def _check_trial(trial: TrialSpec) -> None:

@@ -32,6 +32,6 @@ class CeilingView(View):
 
 def _says(answer: HarnessCeiling) -> str:
     if answer.ceiling is None:
-        return "ceiling of the harness: no rate held"
+        return f"ceiling of the harness: no rate held: {answer.limit or 'none was tried'}"
     rate = f"ceiling of the harness: {format_rate(answer.ceiling)} per input stream"
     return rate if answer.limit else f"{rate}, and no higher one was tried"

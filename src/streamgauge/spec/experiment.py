@@ -22,9 +22,16 @@ class NoParameters(Model):
 
 
 class Experiment(Protocol):
-    """A question asked of the system: pure functions of the trials so far."""
+    """A question asked of the system: pure functions of the trials so far.
+
+    It is made with the `RunSpec`. What of it the experiment does not look at (further rates or
+    queries, a load's shape) it has to refuse there, or it is lost without a word; --vary and
+    --repeats are refused before, unless it `Sweeps`.
+    """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    """The question, for `streamgauge list`."""
     parameters: ClassVar[type[BaseModel]]
     """What can be chosen (-X); a run keeps it complete, as its `experiment_options`."""
     answers: ClassVar[type[BaseModel]]
@@ -37,7 +44,19 @@ class Experiment(Protocol):
         """Return the next trial, None when the answer is known."""
 
     def answer(self, history: Sequence[TrialResult]) -> BaseModel:
-        """Conclude from the trials; returns one of `answers`."""
+        """Conclude from the trials; returns one of `answers`.
+
+        Also asked of a run that was interrupted after some trials. A verdict that holds None was
+        not judged, as `kept_up` in a quick run: that is not a No.
+        """
+
+
+@runtime_checkable
+class Sweeps(Protocol):
+    """Ability of an experiment: it makes a trial of every combination and repeat asked for."""
+
+    every_combination: ClassVar[bool]
+    """True."""
 
 
 @runtime_checkable
@@ -58,10 +77,17 @@ class Explains(Protocol):
 
 @runtime_checkable
 class Concludes(Protocol):
-    """Ability of an experiment: its answer alone decides how the run ended, not each trial."""
+    """Ability of an experiment: its answer alone decides how the run ended, not each trial.
+
+    Objectives, which are bounds on trials, are refused then.
+    """
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
-        """Return the exit code of a run that was not interrupted."""
+        """Return the exit code of a run that was not interrupted.
+
+        Wrong answers and failed trials count only if it says so: `measure.verdicts.exit_code`
+        is that of trials on their own.
+        """
 
 
 @dataclass(frozen=True)

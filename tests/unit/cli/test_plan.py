@@ -14,7 +14,7 @@ def test_a_search_is_outlined(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for word in ("probe", "bracket", "bisection to 5 %", "confirmation", "latency"):
         assert word in said
-    assert "14 trial(s) if all goes well, 56 min of load" in said
+    assert "14 trial(s) if all goes well, 56 min 28 s of load" in said
 
 
 def test_a_survey_is_stamped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,7 +27,9 @@ def test_a_survey_is_stamped(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_trials_are_counted_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([*SEARCH, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["trials"] == 14
+    told = json.loads(capsys.readouterr().out)
+    assert told["trials"] == 14
+    assert sum(stage["trials"] for stage in told["outline"]) == 14
 
 
 def test_crossed_limits_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
