@@ -102,7 +102,7 @@ def remove_leftovers() -> list[str]:
 def _with_dependants(wanted: Sequence[str]) -> list[str]:
     """Return services and those that need them, each before what it needs."""
     users = [name for name in loadable() if not set(wanted).isdisjoint(in_order([name]))]
-    ordered = [name for name in reversed(in_order(users)) if name in users]
+    ordered = [name for name in reversed(in_order(reversed(users))) if name in users]
     return [*ordered, *(name for name in wanted if name not in ordered)]
 
 
