@@ -1,4 +1,4 @@
-"""Keyed JSON records of a workload that comes with a package of its own."""
+"""A workload that comes with a package of its own: keyed JSON records, a configuration, Redis."""
 
 import json
 from collections import defaultdict
@@ -13,11 +13,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streamgauge import registry
 from streamgauge.load.senders import Senders
+from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.service import RunningService
 from streamgauge.spec.transport import Sending
 from streamgauge.spec.trial import TrialResult, TrialSpec
-from streamgauge.trial.bench import Bench
+from streamgauge.trial.bench import Bench, Event
 from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
 from tests.integration.test_sender import now_ms, run_load
@@ -27,6 +28,8 @@ from tests.integration.trials import PATIENT, make_spec
 pytestmark = [pytest.mark.integration]
 
 PARTITIONS = 4
+SENSORS = 40
+"""Names that the toy sends before the load."""
 ENTRY_POINTS = "[streamgauge.workloads]\ntoy = streamgauge_toy:Toy\n"
 METADATA = "Metadata-Version: 2.1\nName: streamgauge-toy\nVersion: 1\n"
 
@@ -59,7 +62,8 @@ def fresh(bench: Bench, validator: Session, package: None) -> Iterator[Bench]:
 def toy_spec(**changes: Any) -> TrialSpec:
     load = PATIENT.model_copy(update=changes.pop("load", {}))
     fields = {"partitions": PARTITIONS, "rate": 3000.0, "load": load, "keep": True}
-    return make_spec("same", workload_name="toy", **{**fields, **changes})
+    query = changes.pop("query", "same")
+    return make_spec(query, workload_name="toy", **{**fields, **changes})
 
 
 def run(bench: Bench, folder: Path, **changes: Any) -> TrialResult:
@@ -103,6 +107,42 @@ def test_a_wrong_answer_in_json_is_found(
     assert result.correct.holds is False
     found = result.counts.model_dump()
     assert {name: found[name] for name in counts} == counts
+
+
+def test_what_was_sent_before_the_load_is_answered_as_well(fresh: Bench, tmp_path: Path) -> None:
+    kafka = KafkaEndpoint.of(fresh.services["kafka"].endpoint)
+    there: set[str] = set()
+
+    def look(event: Event) -> None:
+        if event.get("phase") == "measure":
+            there.update(KafkaAdmin(kafka).topics("test-"))
+
+    spec = toy_spec(query="all", duration_s=1.0)
+    result = run_trial(spec, fresh, tmp_path / "001", look)
+    assert result.status == "done", result.cause
+    assert result.correct.holds is True, result.correct.reason
+    assert result.counts.correct == 4_000 * 3 // 2 + 2 * PARTITIONS + SENSORS
+    names = pq.read_table(tmp_path / "001" / "records" / "names.parquet")
+    assert len(names) == SENSORS
+    readings = pq.read_table(tmp_path / "001" / "records" / "readings.parquet")
+    assert max(names["timestamp"].to_pylist()) <= min(readings["timestamp"].to_pylist())
+    values = names["value"].to_pylist() + readings["value"].to_pylist()
+    ids = [json.loads(value)["id"] for value in values]
+    assert len(set(ids)) == len(ids)
+    assert {topic.rpartition("-")[2] for topic in there} == {"readings", "names", "again", "out"}
+    assert KafkaAdmin(kafka).topics("test-") == []
+
+
+@pytest.mark.parametrize(("options", "missing"), [({}, 0), ({"fault": "unset:9"}, 1)])
+def test_business_data_may_live_in_redis(
+    fresh: Bench, tmp_path: Path, options: dict[str, str], missing: int
+) -> None:
+    spec = toy_spec(query="kept", duration_s=1.0, engine_options=options)
+    result = run_trial(spec, fresh, tmp_path / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert result.counts.missing == missing
+    assert result.correct.holds is (missing == 0), result.correct.reason
+    assert result.metrics["cpu.redis"] >= 0
 
 
 @pytest.fixture
