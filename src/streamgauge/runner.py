@@ -116,7 +116,8 @@ def _facts(spec: RunSpec, services: Sequence[Startable]) -> dict[str, Any]:
     versions |= {name: service_of(name).versions() for name in ours}
     for owner, each in versions.items():
         for key, version in each.items():
-            facts[f"{owner} {key}" if key in facts else key] = version
+            same = facts.get(key, version) == version
+            facts[key if same else f"{owner} {key}"] = version
     return facts
 
 

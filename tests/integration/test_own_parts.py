@@ -117,4 +117,4 @@ def test_an_act_that_is_late_spoils_the_trial(bench: Bench, tmp_path: Path) -> N
     assert result.cause is not None
     assert result.cause.startswith("something slow, but that began ")
     assert " late and took 1." in result.cause
-    assert result.cause.endswith(" s: at most 1 s are allowed")
+    assert result.cause.endswith("; both together may be 1 s")

@@ -78,6 +78,23 @@ def test_a_given_address_that_nothing_needs_is_told_and_left_out() -> None:
     assert notes == []
 
 
+def test_a_setting_that_nothing_needs_is_told() -> None:
+    _, notes = plan("espbench/q3", engine="noop", service_settings={"redis": {"maxmemory": "1GiB"}})
+    assert notes == ["-S redis.… is given, but nothing here needs redis: not used"]
+
+
+def test_given_services_come_first_since_they_may_be_unusable() -> None:
+    spec, _ = plan("espbench/q5", engine="noop", postgres="postgresql://me@db/bench")
+    assert [service.name for service in choose_services(spec)] == ["postgres", "kafka"]
+
+
+def test_a_broker_of_our_own_is_one() -> None:
+    spec, _ = plan("espbench/q3", engine="noop", service_settings={"kafka": {"replication": 3}})
+    assert spec.service_settings == {"kafka.replication": 3}
+    with pytest.raises(UsageError, match="-S kafka.replication=3: ours is a single broker"):
+        choose_services(spec)
+
+
 def test_an_address_that_makes_no_sense_is_refused_even_if_nothing_needs_it() -> None:
     with pytest.raises(UsageError, match="postgresql://"):
         plan("espbench/q3", engine="noop", postgres="db")

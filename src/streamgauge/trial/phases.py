@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from streamgauge import registry
 from streamgauge.engines.job import finished_batches
@@ -25,7 +25,6 @@ from streamgauge.load.messages import Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import (
-    load_act,
     load_engine,
     load_profiler,
     load_workload,
@@ -36,19 +35,18 @@ from streamgauge.probes.sampler import Probe, Sampler
 from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
-from streamgauge.spec.act import Act
-from streamgauge.spec.endpoints import Endpoint, Endpoints
+from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job, Resources
-from streamgauge.spec.trial import ActSpec, TrialResult, TrialSpec
+from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, Query
 from streamgauge.trial import kept, record
+from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
 from streamgauge.trial.probes import trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch
-from streamgauge.units import format_duration
 from streamgauge.validation.validator import validate
 
 if TYPE_CHECKING:
@@ -64,9 +62,6 @@ _NEEDS_PROGRESS = (
     "{}'s markers have no answer of their own, so an engine must report its progress, or commit"
     " its offsets to the consumer group that the job file names; this one did neither"
 )
-_ACT_LATE_S = 1.0
-Due = tuple[ActSpec, Act]
-"""What is to be done, and who does it."""
 _LEAD_S = 0.5
 """Between the decision to begin and the first intended time."""
 
@@ -273,15 +268,15 @@ class Trial:
         begin_ms = start_ms + int(self.spec.warmup_s * 1000)
         measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
         self.outcome.measured = measured
-        acts = [(act, load_act(act.name)) for act in self.spec.acts]
+        acts = Acts(self.spec, self.bench, self._announce, start_ms)
         sender.begin(start_ms)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
-            self._until(begin_ms, start_ms, sender, acts)
+            self._until(begin_ms, sender, acts)
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(measured.end_ms, start_ms, sender, acts)
+            self._until(measured.end_ms, sender, acts)
         end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
-            self._until(end_ms, start_ms, sender, acts)
+            self._until(end_ms, sender, acts)
 
     @contextmanager
     def _profiled(self) -> Iterator[None]:
@@ -294,37 +289,14 @@ class Trial:
         with load_profiler(self.spec.profile).record(job.processes, folder):
             yield
 
-    def _until(self, end_ms: int, start_ms: int, sender: Senders, acts: list[Due]) -> None:
+    def _until(self, end_ms: int, sender: Senders, acts: Acts) -> None:
         """Look after the trial until a time, or until all is sent and done."""
         clock = self.bench.clock
         while (now_s := clock.realtime()) * 1000 < end_ms and (acts or not sender.finished):
             self.watch.check()
-            while acts and acts[0][0].at_s <= now_s - start_ms / 1000:
-                self._do(*acts.pop(0), start_ms)
+            acts.do_due(now_s)
             self._tell()
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
-
-    def _do(self, act: ActSpec, do: Act, start_ms: int) -> None:
-        """Do what is due; the answers count on its being done in time."""
-        begun_s = self.bench.clock.realtime()
-        try:
-            what = do(self._endpoint(act.service), start_ms, cast(Any, act.arguments))
-        except StreamgaugeError:
-            raise
-        except Exception as error:  # whatever somebody else's function does
-            why = f"{type(error).__name__}: {error}"
-            raise TrialInvalid(f"{act.name} could not be done to {act.service}: {why}") from error
-        self._announce({"trial": self.spec.number, "act": what})
-        took_s = self.bench.clock.realtime() - begun_s
-        late_s = begun_s - start_ms / 1000 - act.at_s
-        if late_s + took_s > _ACT_LATE_S:
-            raise TrialInvalid(
-                f"{what}, but that began {format_duration(late_s)} late and took"
-                f" {format_duration(took_s)}: at most {format_duration(_ACT_LATE_S)} are allowed"
-            )
-
-    def _endpoint(self, service: str) -> Endpoint:
-        return self.bench.services[service].endpoint
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock

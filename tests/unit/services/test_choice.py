@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from streamgauge import registry
-from streamgauge.errors import UsageError
-from streamgauge.services import choice
+from streamgauge.errors import NotReady, UsageError
+from streamgauge.services import choice, detached
 from streamgauge.services.kafka import Kafka, Settings
 from streamgauge.services.postgres import Postgres
 from tests.unit.services.toys import make_kind
@@ -131,3 +131,19 @@ def test_addresses_of_the_environment_are_found_by_name() -> None:
         "STREAMGAUGE_KAFKA_CONFIG": "/x",
     }
     assert choice.from_environment(environ) == {"kafka": "h:1"}
+
+
+@pytest.mark.parametrize("role", ["engine", "sender", "harness", "", "a b"])
+def test_a_role_that_is_not_free_is_refused(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+    kind = make_kind("cache")
+    kind.role = role
+    monkeypatch.setattr(registry, "load", lambda _group, _name: kind)
+    with pytest.raises(NotReady, match="'cache' cannot be counted under the role"):
+        choice.service("cache")
+
+
+def test_what_needs_a_service_is_stopped_before_it(register) -> None:
+    register(lamp=("beacon",), beacon=(), other=())
+    assert detached._with_dependants(["beacon"]) == ["lamp", "beacon"]
+    assert detached._with_dependants(["lamp"]) == ["lamp"]
+    assert detached._with_dependants(["beacon", "other"]) == ["lamp", "beacon", "other"]

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streamgauge.errors import UsageError
 from streamgauge.services.kafka.endpoint import KafkaEndpoint, parse_jmx, parse_kafka
 from streamgauge.services.service import Options, Startable
 from streamgauge.spec.addresses import Given
@@ -56,6 +57,11 @@ class Kafka:
         from streamgauge.services.kafka.embedded import EmbeddedKafka
 
         assert isinstance(settings, Settings)
+        if settings.replication > 1:
+            raise UsageError(
+                f"-S kafka.replication={settings.replication}: ours is a single broker",
+                "Leave it out, or give a cluster: --kafka HOST:PORT.",
+            )
         return EmbeddedKafka(
             options, replication=settings.replication, topic_settings=settings.topic
         )
