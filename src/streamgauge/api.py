@@ -15,8 +15,8 @@ from streamgauge.planning import Asked, choose_services, plan_run
 from streamgauge.report.html import write_report
 from streamgauge.results import tables
 from streamgauge.results.answers import read_answer
+from streamgauge.results.compared import compare_runs
 from streamgauge.results.folder import RunFolder, RunRecord, find
-from streamgauge.results.history import compare_runs
 from streamgauge.spec.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
 

@@ -63,8 +63,8 @@ def compare(
     too few trials, else 0.
     """
     from streamgauge.measure.limits import check_limits, exit_code, parse_limit
+    from streamgauge.results.compared import compare_runs
     from streamgauge.results.folder import find
-    from streamgauge.results.history import compare_runs
 
     limits = [parse_limit(text) for text in fail_on or ()]
     folders = [find(runs_dir, name) for name in (base, *others)]

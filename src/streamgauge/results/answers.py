@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from pydantic import BaseModel, ValidationError
@@ -10,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.results.folder import RunRecord
-from streamgauge.spec.experiment import ComparesAnswers, Experiment, FoundByBoth
+from streamgauge.spec.experiment import Experiment
 
 
 def read_answer(record: RunRecord) -> BaseModel | None:
@@ -31,15 +30,3 @@ def read_answer(record: RunRecord) -> BaseModel | None:
             f"the answer of {record.id} is none of experiment {name}: {error}",
             "look at it with the version of the experiment that wrote it",
         ) from None
-
-
-def compare_answers(base: RunRecord, other: RunRecord) -> Sequence[FoundByBoth]:
-    """Let the experiment of two runs tell what both have found; nothing if it differs."""
-    name = base.spec.experiment
-    if name != other.spec.experiment:
-        return ()
-    experiment = registry.load("experiments", name)
-    if not isinstance(experiment, ComparesAnswers):
-        return ()
-    one, two = read_answer(base), read_answer(other)
-    return () if one is None or two is None else experiment.compare(one, two)

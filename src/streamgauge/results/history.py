@@ -10,9 +10,7 @@ from typing import get_args
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.measure.comparability import Side, usable
-from streamgauge.measure.comparison import Comparison, compare
 from streamgauge.metrics import metric
-from streamgauge.results.answers import compare_answers
 from streamgauge.results.folder import (
     RunFolder,
     RunRecord,
@@ -77,14 +75,6 @@ def parse_since(text: str, now: datetime) -> datetime:
                 f"{text!r} is no date and no age", "Write it like 2026-11-16 or 7d."
             ) from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def compare_runs(base: RunFolder, *others: RunFolder) -> list[Comparison]:
-    """Compare runs with a base: their trials, and what their experiment says of the answers."""
-    first, record = side(base), base.record()
-    return [
-        compare(first, side(other), compare_answers(record, other.record())) for other in others
-    ]
 
 
 def side(folder: RunFolder) -> Side:

@@ -19,8 +19,8 @@ from streamgauge.report.compare_json import as_json
 from streamgauge.report.compare_markdown import markdown
 from streamgauge.report.compare_text import render
 from streamgauge.report.sweep import write_sweep
+from streamgauge.results.compared import compare_runs
 from streamgauge.results.folder import RunFolder
-from streamgauge.results.history import compare_runs
 from tests import simulated
 from tests.unit.report.test_ladder import ENGINE, SPEC
 from tests.unit.runs import make_trial, three_trials, write_run
