@@ -29,4 +29,6 @@ def _row(folder: RunFolder, record: RunRecord) -> tuple[str, ...]:
 
 def _printable(text: str) -> str:
     """Let no name move the cursor."""
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() else "�" for letter in text)

@@ -9,7 +9,6 @@ repeats.csv              the same over the repeats of each trial, if trials were
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -20,6 +19,7 @@ from typing import Any, Literal
 
 import psutil
 from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
@@ -114,7 +114,7 @@ class RunFolder:
         """Read run.json; a run whose process is gone reads as interrupted."""
         file = self.path / "run.json"
         try:
-            content = json.loads(file.read_text("utf-8"))
+            content = from_json(file.read_bytes())
             _check_schema(file, content)
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:

@@ -84,7 +84,7 @@ class RunSpec(Model):
     keep: bool = False
     services: dict[str, str] = {}
     """Addresses of given services by name, without user info; the others are embedded."""
-    accounts: dict[str, str] = Field(default={}, exclude=True)
+    accounts: dict[str, str] = Field(default_factory=dict, exclude=True)
     """Who connects to them; never written down."""
     service_settings: dict[str, JsonValue] = {}
     """Settings of services (-S), as given: `kafka.replication`."""
