@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -41,6 +40,7 @@ from streamgauge.transports.kafka.records import KafkaRecords
 from streamgauge.validation.session import Session
 from streamgauge.validation.validator import Validation, validate
 from streamgauge.workloads.espbench.workload import QUERIES
+from tests.integration.trials import ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -523,54 +523,52 @@ def test_a_validator_that_died_is_no_verdict_and_is_started_again(
         workload="espbench", query="identity", parameters={}, partitions=1, seed=1, options={}
     )
     spark = session.get()
-    spark.sparkContext._gateway.proc.kill()  # type: ignore[union-attr]
+    (jvm,) = ours("SparkSubmit")
+    jvm.kill()
     with pytest.raises(TrialInvalid, match="Spark failed while validating"):
         validate(spark, BY_NAME["identity"], Recorded({"sensor1": inputs}, output), {}, job)
     assert check(session, "identity", inputs, output).counts.missing == 10
 
 
-def test_a_validation_that_is_cancelled_was_interrupted(session: Session, topics: Topics) -> None:
-    inputs = topics.filled(sensor_values(100_000), partitions=2)
-    context, over = session.get().sparkContext, threading.Event()
-
-    def cancel() -> None:  # as PySpark does when Ctrl-C is pressed
-        while not over.wait(0.05):
-            context.cancelAllJobs()
-
-    canceller = threading.Thread(target=cancel)
-    canceller.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            check(session, "identity", inputs, topics.filled([]))
-    finally:
-        over.set()
-        canceller.join()
-
-
 # ---- the session
 
 CHILD = """
-import json, sys, time
+import sys, time
 from pathlib import Path
+from streamgauge.process import end_on_signals
 from streamgauge.validation.session import Session
-session = Session(Path(sys.argv[1]), cores=1)
-spark = session.get()
-spark.range(2).mapInArrow(lambda batches: batches, "id long").collect()
-print(json.dumps("ready"), flush=True)
-time.sleep(60)
+
+def work(batches, begun=sys.argv[2]):
+    Path(begun).write_text("now")
+    time.sleep(60)
+    return batches
+
+end_on_signals()
+with Session(Path(sys.argv[1]), cores=1) as session:
+    spark = session.get()
+    spark.range(1).mapInArrow(work, "id long").collect()
 """
 
 
-def test_no_jvm_outlives_its_session(tmp_path: Path) -> None:
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stdout=subprocess.PIPE)
-    try:
-        assert child.stdout is not None
-        assert json.loads(child.stdout.readline()) == "ready"
-        started = psutil.Process(child.pid).children(recursive=True)
-        assert started
-        child.kill()
-        _, alive = psutil.wait_procs(started, timeout=20)
-        assert alive == []
-    finally:
-        child.kill()
-        child.communicate()
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [("starting", signal.SIGINT), ("working", signal.SIGINT), ("working", signal.SIGKILL)],
+)
+def test_no_jvm_outlives_its_session(tmp_path: Path, moment: str, number: signal.Signals) -> None:
+    begun = tmp_path / "begun"
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path), str(begun)], stderr=subprocess.PIPE
+    ) as child:
+        ours = psutil.Process(child.pid)
+        while not (begun.exists() if moment == "working" else _java(ours)):
+            assert child.poll() is None, child.communicate()
+            time.sleep(0.02)
+        started = ours.children(recursive=True)
+        child.send_signal(number)
+        child.communicate(timeout=30)
+    assert child.returncode == (1 if number == signal.SIGINT else -number)
+    assert psutil.wait_procs(started, timeout=20)[1] == []
+
+
+def _java(process: psutil.Process) -> bool:
+    return any(child.name() == "java" for child in process.children())

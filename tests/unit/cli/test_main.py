@@ -83,18 +83,40 @@ def test_ctrl_c(monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted\n"
 
 
+WAIT = "print('up', flush=True); time.sleep(60)"
+ENDING = """class Last:
+    def __del__(self, end=os.kill, us=os.getpid()): end(us, 2)
+last = Last()"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_command_with_130(number):
-    code = (
-        "import sys, time, streamgauge.cli.app as tree, streamgauge.cli as cli\n"
-        "def app(**_):\n    print('up', flush=True)\n    time.sleep(60)\n"
-        "tree.app = app\nsys.argv = ['streamgauge']\ncli.main()\n"
+@pytest.mark.parametrize(
+    "moment",
+    [
+        f"tree.app = lambda **_: exec({WAIT!r})",  # as imports of data classes do
+        f"sys.modules.pop('streamgauge.cli.app'); sys.meta_path.insert(0, Slow({WAIT!r}))",
+        f"tree.app = lambda **_: exec({WAIT!r})\n{ENDING}",  # once more, at the very end
+    ],
+    ids=["working", "importing", "ending"],
+)
+def test_signals_end_the_command_with_130_at_any_moment(number, moment, tmp_path):
+    program = (
+        "import os, sys, time, streamgauge.cli.app as tree, streamgauge.cli as cli\n"
+        "class Slow:\n"
+        "    def __init__(self, text): self.text = text\n"
+        "    def find_spec(self, *_): exec(self.text)\n"
+        f"{moment}\nsys.argv = ['streamgauge']\ncli.main()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-m", "program"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(timeout=30) == 130
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, b"interrupted\n")
 
 
 def test_a_reader_that_goes_away_is_no_error():
