@@ -26,7 +26,6 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
-    "spark/*/q1/*/realtime": "it puts out a window after every record",
     "spark/*/aggregation/*/realtime": "it puts out a window after every record",
     "spark/*/q2/*/realtime": "it runs no Python",
     "spark/*/q5/*/realtime": "it has no foreachBatch",

@@ -61,6 +61,7 @@ def make_validation(
         examples=EXAMPLES.empty_table(),
         ignored=0,
         lenient=0,
+        optional=0,
         times=pa.table(times, schema=TIMES),
         inversions=0,
         seconds=1.5,
