@@ -31,7 +31,7 @@ from tests.integration.trials import COMMAND, PATIENT, Lent, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SHORT = ["--quick", "--warmup", "1s", "--duration", "2s", "--rate", "500/s"]
+SHORT = ["--quick", "--warmup", "500ms", "--duration", "1s", "--rate", "500/s"]
 
 
 def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
