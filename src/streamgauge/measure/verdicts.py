@@ -68,9 +68,9 @@ def valid(load: LoadSpec, driver: Driver, *, quick: bool = False) -> Verdict:
     A quick trial measures nothing, and a machine that is busy may delay its load.
     """
     evidence = {**asdict(driver), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
-    if reason := _clock_because(driver):
+    if reason := _clock_because(driver) or _gaps_because(driver):
         return Verdict(holds=False, reason=reason, evidence=evidence)
-    if reason := _late_because(load, driver) or _gaps_because(driver):
+    if reason := _late_because(load, driver):
         return Verdict(holds=None if quick else False, reason=reason, evidence=evidence)
     if driver.lateness_p99_s is None:
         reason = "the inputs could not be read back, so nobody knows how late they were"
