@@ -23,7 +23,7 @@ _USAGE_EXIT_CODE = 2
 def main() -> NoReturn:
     """Be the `streamgauge` command."""
     end_on_signals()
-    logging.getLogger().addFilter(lambda _: not asked_to_end())  # py4j's traceback of Ctrl-C
+    _leave_ctrl_c_to_us()
     _write_any_text()
     code = execute(sys.argv[1:])
     end_undisturbed()
@@ -63,6 +63,12 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
         return _USAGE_EXIT_CODE
     _report_bug()
     return BUG_EXIT_CODE
+
+
+def _leave_ctrl_c_to_us() -> None:
+    """Keep back the tracebacks of Ctrl-C that py4j logs, and Python where it is lost."""
+    logging.getLogger().addFilter(lambda _: not asked_to_end())
+    sys.unraisablehook = lambda lost: None if asked_to_end() else sys.__unraisablehook__(lost)
 
 
 def _write_any_text() -> None:

@@ -87,22 +87,22 @@ class Session:
         Raises:
             NotReady: Spark's JVM does not start.
         """
-        if self._jvm is not None and not self._jvm.alive:
-            self.stop()  # its JVM died: the trial that saw it is spoilt, the next one is not
-        if self._spark is None:
-            self._temporary.mkdir(parents=True, exist_ok=True)
-            conf = SparkConf(loadDefaults=False).setMaster(self._master)
-            conf.setAll([*_SETTINGS.items(), *self._places().items()])
-            with _environment(self._variables()):
-                self._spark = self._start(conf)
+        if self._spark is not None and self._jvm is not None and self._jvm.alive:
+            return self._spark
+        self.stop()  # if its JVM died: the trial that saw it is spoilt, the next one is not
+        self._temporary.mkdir(parents=True, exist_ok=True)
+        conf = SparkConf(loadDefaults=False).setMaster(self._master)
+        conf.setAll([*_SETTINGS.items(), *self._places().items()])
+        with _environment(self._variables()):
+            self._spark = self._start(conf)
         return self._spark
 
     def stop(self) -> None:
         """Stop Spark and its JVM, which PySpark by itself leaves running until we end."""
         if self._jvm is None:
             return
-        if self._spark is not None:
-            with suppress(Py4JError, OSError):  # a JVM that died cannot be asked to stop
+        if self._spark is not None and self._jvm.alive:  # else PySpark would warn
+            with suppress(Py4JError, OSError):
                 self._spark.stop()
         if SparkContext._gateway is not None:
             SparkContext._gateway.shutdown()

@@ -84,30 +84,47 @@ def test_ctrl_c(monkeypatch, capsys):
 
 
 WAIT = "print('up', flush=True); time.sleep(60)"
-ENDING = """class Last:
-    def __del__(self, end=os.kill, us=os.getpid()): end(us, 2)
-last = Last()"""
+MOMENTS = {
+    "while an import makes a data class": f"tree.app = lambda **_: exec({WAIT!r})",
+    "while we are imported": f"""
+class Slow:
+    def find_spec(self, *_): exec({WAIT!r})
+del sys.modules['streamgauge.cli.app']
+sys.meta_path.insert(0, Slow())""",
+    "once more at the very end": f"""
+class Last:
+    def __del__(self, end=os.kill, us=os.getpid()): end(us, {signal.SIGINT:d})
+last = Last()
+tree.app = lambda **_: exec({WAIT!r})""",
+    "where it is lost in a library": f"""
+class Lost:
+    def __del__(self): exec({WAIT!r})
+def tree_app(**_):
+    Lost()
+    process.end_if_asked()
+tree.app = tree_app""",
+    "where a library logs it": f"""
+def tree_app(**_):
+    try: exec({WAIT!r})
+    except KeyboardInterrupt:
+        logging.exception('what py4j says')
+        raise
+tree.app = tree_app""",
+}
+PROGRAM = """
+import logging, os, sys, time
+import streamgauge.cli as cli, streamgauge.cli.app as tree
+from streamgauge import process
+{moment}
+sys.argv = ['streamgauge']
+cli.main()
+"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "moment",
-    [
-        f"tree.app = lambda **_: exec({WAIT!r})",  # as imports of data classes do
-        f"sys.modules.pop('streamgauge.cli.app'); sys.meta_path.insert(0, Slow({WAIT!r}))",
-        f"tree.app = lambda **_: exec({WAIT!r})\n{ENDING}",  # once more, at the very end
-    ],
-    ids=["working", "importing", "ending"],
-)
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_signals_end_the_command_with_130_at_any_moment(number, moment, tmp_path):
-    program = (
-        "import os, sys, time, streamgauge.cli.app as tree, streamgauge.cli as cli\n"
-        "class Slow:\n"
-        "    def __init__(self, text): self.text = text\n"
-        "    def find_spec(self, *_): exec(self.text)\n"
-        f"{moment}\nsys.argv = ['streamgauge']\ncli.main()\n"
-    )
-    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "program.py").write_text(PROGRAM.format(moment=MOMENTS[moment]))
     command = [sys.executable, "-m", "program"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
