@@ -48,7 +48,8 @@ from streamgauge.validation.validator import validate
 from streamgauge.workloads.espbench.workload import Espbench
 folder = Path({folder!r})
 records = FileRecords(folder / "records.parquet")
-job = JobSpec(workload="espbench", query="identity", parameters={{}}, partitions=1, seed=1, options={{}})
+asked = {{"workload": "espbench", "query": "identity", "parameters": {{}}, "options": {{}}}}
+job = JobSpec(**asked, partitions=1, seed=1)
 with Session(folder) as session:
     query = Espbench.queries["identity"]
     found = validate(session.get(), query, Recorded({{"sensor1": records}}, records), {{}}, job)
@@ -72,7 +73,10 @@ def _measure(statements: str) -> tuple[float, float]:
     program = _MEASURED.format(statements=statements)
     began_s = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, "-c", program],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     return time.perf_counter() - began_s, float(done.stderr.splitlines()[-1])
 
