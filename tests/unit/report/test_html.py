@@ -160,20 +160,20 @@ def test_several_runs_are_on_one_page(make: RunMaker) -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_trials_have_charts_only_for_the_first(
+def test_of_many_trials_only_the_first_have_charts(
     tmp_path: Path, make: RunMaker, make_trial: TrialMaker
 ) -> None:
     folder = make(trials=MOST_CHARTED + 1, outputs=200)
-    for number in range(MOST_CHARTED + 2, 2001):
+    for number in range(MOST_CHARTED + 2, 301):
         folder.trial_folder(number).mkdir()
         result = make_trial(number)
         spec = result.spec.model_copy(update={"number": number})
         folder.write_trial(result.model_copy(update={"spec": spec}))
     page = page_of(folder)
-    assert f"The first {MOST_CHARTED} trials have charts; 1,970 more have none." in page
+    assert f"The first {MOST_CHARTED} trials have charts; {300 - MOST_CHARTED} more have none." in page
     assert page.count('type="radio"') == MOST_CHARTED
-    assert text_of(page).count('<td class="number" data-value="2000">2000</td>') == 1
-    assert len(page) < 6_000_000
+    assert text_of(page).count('<td class="number" data-value="300">300</td>') == 1
+    assert len(page) < 4_000_000
 
 
 def test_a_run_without_trials_says_so(make: RunMaker) -> None:
