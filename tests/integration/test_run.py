@@ -42,8 +42,8 @@ def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
         "parameters": trial.parameters,
         "engine": "reference",
         "rates": (500.0,),
-        "duration_s": 2.0,
-        "warmup_s": 1.0,
+        "duration_s": 1.0,
+        "warmup_s": 0.5,
         "quick": True,
         "load": PATIENT,
     }

@@ -170,7 +170,9 @@ def test_of_many_trials_only_the_first_have_charts(
         spec = result.spec.model_copy(update={"number": number})
         folder.write_trial(result.model_copy(update={"spec": spec}))
     page = page_of(folder)
-    assert f"The first {MOST_CHARTED} trials have charts; {300 - MOST_CHARTED} more have none." in page
+    assert (
+        f"The first {MOST_CHARTED} trials have charts; {300 - MOST_CHARTED} more have none." in page
+    )
     assert page.count('type="radio"') == MOST_CHARTED
     assert text_of(page).count('<td class="number" data-value="300">300</td>') == 1
     assert len(page) < 4_000_000
