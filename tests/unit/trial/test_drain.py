@@ -150,6 +150,7 @@ def test_it_is_drained_when_its_outputs_rest_after_the_end(bench: Bench) -> None
     assert not bench.drained(0.2), "one more came"
     assert not bench.drained(STILL_S - 0.1)
     assert bench.drained(0.1)
+    assert bench.drained(TIMELY_S + 1), "progress decides, however long ago it was told"
 
 
 def test_it_is_not_drained_while_it_works_and_the_rest_begins_anew(bench: Bench) -> None:
