@@ -33,7 +33,7 @@ def test_a_broker_that_stalls_leaves_windows_open_and_the_load_invalid(
                     time.sleep(STALL_S if number == signal.SIGSTOP else 0)
 
         own = replace(bench, services={**bench.services, "kafka": broker})
-        spec = make_spec("q1", engine="spark", duration_s=6.0)
+        spec = make_spec("q1", engine="spark", duration_s=6.0, quick=False)
         assert spec.mode == "realtime"
         result = run_trial(spec, own, tmp_path / "001", stall)
     assert result.status == "invalid", result.valid.reason
