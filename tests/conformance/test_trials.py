@@ -92,12 +92,15 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path) -> None:
     assert (result.correct.holds, result.kept_up.holds) == (None, None)
 
 
-@pytest.mark.parametrize(("engine", "query"), [("reference", "q3"), ("spark", "q1")])
+@pytest.mark.parametrize(
+    ("engine", "query", "options"),
+    [("reference", "q3", {}), ("spark", "q1", {"mode": "microbatch"})],
+)
 def test_a_probe_tells_how_fast_a_backlog_is_worked_off(
-    bench: Bench, tmp_path: Path, engine: str, query: str
+    bench: Bench, tmp_path: Path, engine: str, query: str, options: dict[str, str]
 ) -> None:
     times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
-    spec = make_spec(query, engine=engine, preload=True, **times)
+    spec = make_spec(query, engine=engine, engine_options=options, preload=True, **times)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.metrics["rate.catch_up"] > 500
