@@ -27,7 +27,7 @@ from streamgauge.load import arrivals
 from streamgauge.load.configuration import Whole
 from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import in_memory, streamed
+from streamgauge.load.payloads import Memory, in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
@@ -82,6 +82,7 @@ class Sender:
                 form=form,
                 keys=sources.keys,
                 chosen=sources.partitions,
+                shifts=None if payloads.shifts is None else Memory(payloads.shifts),
             )
 
     def configuration(self) -> Markers:
@@ -134,10 +135,10 @@ class Sender:
     def _marker(self, name: str, record: int, payload: bytes | None) -> tuple[str, int, Single]:
         """Make a marker, which goes to the partition of its number."""
         stream = self._streams[name]
-        id_ = stream.id(record)
+        id_, now_ms = stream.id(record), time.time_ns() // 1_000_000
         if payload is None:
-            (payload,) = stream.source.take(record, 1, 1)
-        value = stream.form.value(id_, time.time_ns() // 1_000_000, payload)
+            (payload,) = stream.payloads(record, 1, now_ms)
+        value = stream.form.value(id_, now_ms, payload)
         key = self._payloads[name].marker_key
         return name, id_, Single(stream.topic, record % stream.partitions, value, key)
 

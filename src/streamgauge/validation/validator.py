@@ -109,6 +109,7 @@ def validate(
             horizon_ms=_horizon_ms(recorded.inputs.values(), job.watermark_delay_ms),
             # What a query did to its tables is looked at here: tasks have no use for them.
             tables={} if done is not None else tables,
+            seed=job.seed,
         ),
         buckets=plan.buckets(counts),
         judged=answers,

@@ -1,0 +1,277 @@
+"""The expected counts, computed from the recorded events.
+
+Plain NumPy and Arrow, shared with no engine. The campaign of an ad is known from the seed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.measure.columns import EXPECTED, OUTPUTS
+from streamgauge.measure.messages import Integers, integers, refuse
+from streamgauge.spec.answers import AnswerContext
+from streamgauge.workloads.ysb import data
+from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
+from streamgauge.workloads.ysb.store import READ_MS
+
+Booleans = npt.NDArray[np.bool_]
+
+CLOCKS_APART_MS = 5
+"""In a valid trial clocks stand less than this apart."""
+# RE2 has its quick way for four groups at most.
+_EVENT = (
+    r'^\{"id":\d+,"intended":(?P<intended>\d+),"user_id":"[^"]*","page_id":"[^"]*",'
+    r'"ad_id":"(?P<ad>[^"]*)","ad_type":"[^"]*","event_type":"(?P<type>[^"]*)",'
+    r'"event_time":"(?P<time>\d{1,18})","ip_address":"[^"]*"\}$'
+)
+_NUMBER, _MEAN = r"\d{1,18}", r"-?\d{1,15}(?:\.\d{1,9})?"
+_LINE = (
+    rf"^(?P<key>{_NUMBER},[^,/]+),(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?)$"
+)
+_COUNTED = r"^(?P<campaign>[^,/]+)/(?P<part>batch-\d+|worker-\d+-\d+)$"
+_VALUE = rf"^(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>{_MEAN}),(?P<at>{_NUMBER})$"
+_LATEST = ("last", "intended", "appended", "window_end")
+
+
+@dataclass(frozen=True)
+class Views:
+    """Views by campaign and window: `START,CAMPAIGN,seen_count,last_event_time,[latency]`.
+
+    An expected value is `seen_count,last_event_time,late_count,last_late_event_time`: what came in
+    time, and what came so late that it may be counted or not.
+    """
+
+    aligned: ClassVar[int] = 1
+    merges: ClassVar[bool] = True
+
+    def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
+        """Return the counts of these events, those that came too late in rows of their own."""
+        parameters = Parameters.model_validate(context.parameters)
+        views = _views(records, parameters, context.seed)
+        names = pa.array(data.campaigns(parameters.campaigns, context.seed)).cast(pa.string())
+        late = views["late"]
+        return pa.concat_tables(
+            [
+                _counted(views.filter(pc.invert(late)), names, late=False),
+                _counted(views.filter(late), names, late=True),
+            ]
+        )
+
+    def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
+        """Return one row per window and campaign; optional where all events came too late."""
+        seen, last = _numbers(partials["value"])
+        rows = partials.append_column("seen", pa.array(seen)).append_column("last", pa.array(last))
+        late = _summed(rows.filter(rows["optional"]))
+        in_time = _summed(rows.filter(pc.invert(rows["optional"])))
+        alone = late.filter(pc.invert(pc.is_in(late["key"], in_time["key"].combine_chunks())))
+        zeros = pa.array(np.zeros(len(alone), dtype=np.int64))
+        place = alone.schema.get_field_index("seen")
+        total = pa.concat_tables([in_time, alone.set_column(place, "seen", zeros)])
+        optional = np.repeat([False, True], [len(in_time), len(alone)])
+        columns = {name: total[name] for name in ("key", "intended", "appended", "window_end")}
+        columns |= {"value": _values(total, late), "optional": optional}
+        return pa.table({name: columns[name] for name in EXPECTED.names}, schema=EXPECTED)
+
+    def outputs(self, records: pa.Table) -> pa.Table:
+        """Return the outputs with window and campaign as key."""
+        found = pc.extract_regex(records["value"].combine_chunks(), pattern=_LINE)
+        keys = _texts(found, "key")
+        columns = {"key": keys, "value": records["value"], "emitted": records["timestamp"]}
+        return pa.table(columns, schema=OUTPUTS)
+
+    def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Return the counts in Redis; the parts of workers are added up."""
+        rows = tables["windows"]
+        read_ms = int((rows.schema.metadata or {})[READ_MS])
+        counted = pc.extract_regex(rows["counted"].combine_chunks(), pattern=_COUNTED)
+        values = pc.extract_regex(rows["value"].combine_chunks(), pattern=_VALUE)
+        right = pc.and_(pc.is_valid(counted), pc.is_valid(values))
+        read = _read(rows.filter(right), counted.filter(right), values.filter(right))
+        return pa.concat_tables(
+            [_lines(_whole(read), read_ms), _unreadable(rows.filter(pc.invert(right)))]
+        )
+
+    def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
+        """Tell which counts are those of the events in time and any of the late ones."""
+        theirs = pc.extract_regex(outputs["value"].combine_chunks(), pattern=_LINE)
+        seen, last = (
+            pc.fill_null(pc.cast(_texts(theirs, name), pa.int64()), -1).to_numpy()
+            for name in ("seen", "last")
+        )
+        sure, sure_last, late, late_last = _numbers(expected["value"], 4)
+        in_time = outputs["emitted"].to_numpy() + CLOCKS_APART_MS >= expected["appended"].to_numpy()
+        counts = (seen >= np.maximum(sure, 1)) & (seen <= sure + late)
+        times = (last == sure_last) | ((seen > sure) & (last > sure_last) & (last <= late_last))
+        return np.asarray(in_time & counts & times, dtype=np.bool_)
+
+    def event_times(self, expected: pa.Table) -> pa.Array:
+        """Return the time of the last event that was counted for sure."""
+        return pa.array(_numbers(expected["value"], 4)[1])
+
+    def ingestion_times(self, outputs: pa.Table) -> pa.Array:
+        """Return when, on average, an event of the last one's time reached the window."""
+        found = pc.extract_regex(outputs["value"].combine_chunks(), pattern=_LINE)
+        before = pc.cast(_texts(found, "before"), pa.float64())
+        return pc.add(
+            pc.cast(_texts(found, "last"), pa.int64()), pc.cast(pc.round(before), pa.int64())
+        )
+
+    def lenient(self, expected: pa.Table) -> int:
+        """Count the windows of campaigns that have late events."""
+        return int(np.count_nonzero(_numbers(expected["value"], 4)[2]))
+
+
+def _views(records: pa.Table, parameters: Parameters, seed: int) -> pa.Table:
+    """Return the views of known ads: whose they are, their times, and whether they are too late."""
+    values = records["value"].combine_chunks()
+    found = pc.extract_regex(values, pattern=_EVENT)
+    _refuse_strangers(values.filter(pc.is_null(found)))
+    known = pa.array(data.ads(parameters.campaigns, seed))
+    ad = pc.index_in(pc.struct_field(found, "ad"), value_set=known)
+    is_view = pc.equal(pc.struct_field(found, "type"), data.VIEW)
+    chosen = pc.and_(pc.and_(pc.is_valid(found), is_view), pc.is_valid(ad))
+    found, values, rows = found.filter(chosen), values.filter(chosen), records.filter(chosen)
+    event, intended = (integers(pc.struct_field(found, n), values, n) for n in ("time", "intended"))
+    reached = _reached(rows["partition"].to_numpy(), intended)
+    return pa.table(
+        {
+            "campaign": ad.filter(chosen).to_numpy() // data.ADS_PER_CAMPAIGN,
+            "window": event - event % WINDOW_MS,
+            "last": event,
+            "intended": intended,
+            "appended": rows["timestamp"],
+            # An event time may be ahead of the intended time by half of what is allowed.
+            "late": reached - event > parameters.allowed_delay_ms // 2,
+        }
+    )
+
+
+def _reached(partition: npt.NDArray[np.int32], intended: Integers) -> Integers:
+    """Tell how far the sender had come in each event's partition."""
+    reached = np.empty_like(intended)
+    for each in np.unique(partition):
+        here = partition == each
+        reached[here] = np.maximum.accumulate(intended[here])
+    return reached
+
+
+def _refuse_strangers(values: pa.Array) -> None:
+    """Refuse what is no event of ours, but JSON: who could tell whether it is to be counted?"""
+    for value in values.to_pylist():
+        try:
+            json.loads(value)
+        except ValueError:
+            continue
+        refuse(pa.array([value]), pa.array([True]), "it is JSON, but no event")
+
+
+def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:
+    """Count views by window and campaign."""
+    counts = views.group_by(["window", "campaign"]).aggregate(
+        [("last", "count"), *((name, "max") for name in ("last", "intended", "appended"))]
+    )
+    campaign = names.take(counts["campaign"].combine_chunks())
+    return pa.table(
+        {
+            "key": _joined(counts["window"], campaign),
+            "value": pc.cast(_joined(counts["last_count"], counts["last_max"]), pa.binary()),
+            "intended": counts["intended_max"],
+            "appended": counts["appended_max"],
+            "window_end": pc.add(counts["window"], WINDOW_MS),
+            "optional": np.full(len(counts), late),
+        },
+        schema=EXPECTED,
+    )
+
+
+def _summed(rows: pa.Table) -> pa.Table:
+    summed = rows.group_by("key").aggregate([("seen", "sum"), *((n, "max") for n in _LATEST)])
+    return summed.rename_columns(["key", "seen", *_LATEST])
+
+
+def _values(total: pa.Table, late: pa.Table) -> pa.Array:
+    place = pc.index_in(total["key"], value_set=late["key"].combine_chunks())
+    columns = [
+        pc.fill_null(late[name].combine_chunks().take(place.combine_chunks()), 0)
+        for name in ("seen", "last")
+    ]
+    return pc.cast(_joined(total["seen"], total["last"], *columns), pa.binary())
+
+
+def _whole(read: pa.Table) -> pa.Table:
+    """Add up what workers counted; every other count stands for itself."""
+    weights = pc.multiply(read["seen"], read["before"])
+    read = read.set_column(read.schema.get_field_index("before"), "before", weights)
+    workers = (
+        read.filter(read["worker"])
+        .group_by("key")
+        .aggregate([("seen", "sum"), ("last", "max"), ("before", "sum"), ("at", "max")])
+    )
+    workers = workers.rename_columns(["key", "seen", "last", "before", "at"])
+    whole = read.filter(pc.invert(read["worker"])).select(workers.column_names)
+    whole = pa.concat_tables([whole, workers.cast(whole.schema)])
+    means = pc.divide(whole["before"], pc.cast(pc.max_element_wise(whole["seen"], 1), pa.float64()))
+    return whole.set_column(whole.schema.get_field_index("before"), "before", means)
+
+
+def _read(rows: pa.Table, counted: pa.Array, values: pa.Array) -> pa.Table:
+    """Read the parts of counts into columns."""
+    part = pc.struct_field(counted, "part")
+    return pa.table(
+        {
+            "key": _joined(rows["window"], pc.struct_field(counted, "campaign")),
+            "worker": pc.starts_with(part, "worker"),
+            **{
+                name: pc.cast(pc.struct_field(values, name), pa.int64())
+                for name in ("seen", "last", "at")
+            },
+            "before": pc.cast(pc.struct_field(values, "before"), pa.float64()),
+        }
+    )
+
+
+def _lines(whole: pa.Table, read_ms: int) -> pa.Table:
+    """Write counts as a topic would have them; a clock cannot have shown a time to come."""
+    before = pc.cast(pc.round(whole["before"], 3), pa.string())
+    lines = pc.cast(_joined(whole["key"], whole["seen"], whole["last"], before), pa.binary())
+    value = pc.if_else(pc.greater(whole["at"], read_ms), b"a time that was still to come", lines)
+    return pa.table({"key": whole["key"], "value": value, "emitted": whole["at"]}, schema=OUTPUTS)
+
+
+def _unreadable(rows: pa.Table) -> pa.Table:
+    """Return what nobody should have written."""
+    text = _joined(rows["window"], rows["counted"], rows["value"])
+    columns = {
+        "key": pa.nulls(len(rows), pa.string()),
+        "value": pc.cast(text, pa.binary()),
+        "emitted": np.zeros(len(rows), dtype=np.int64),
+    }
+    return pa.table(columns, schema=OUTPUTS)
+
+
+def _joined(*columns: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    return pc.binary_join_element_wise(*(pc.cast(each, pa.string()) for each in columns), ",")
+
+
+def _numbers(cells: pa.ChunkedArray, count: int = 2) -> list[Integers]:
+    """Read the numbers that stand in each of our own values."""
+    parts = pc.split_pattern(pc.cast(cells, pa.string()), ",")
+    return [
+        np.asarray(pc.cast(pc.list_element(parts, at), pa.int64()), dtype=np.int64)
+        for at in range(count)
+    ]
+
+
+def _texts(found: pa.Array, name: str) -> pa.Array:
+    """Return a group of a pattern; null where the pattern was not found, or the group is empty."""
+    text = pc.cast(pc.struct_field(found, name), pa.string())
+    there = pc.and_(pc.is_valid(found), pc.not_equal(text, ""))
+    return pc.if_else(there, text, pa.scalar(None, pa.string()))
