@@ -37,7 +37,7 @@ _LINE = (
     rf"^(?P<key>{_NUMBER},[^,/]+),(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?)$"
 )
 _COUNTED = r"^(?P<campaign>[^,/]+)/(?P<part>batch-\d+|worker-\d+-\d+)$"
-_VALUE = rf"^(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>{_MEAN}),(?P<at>{_NUMBER})$"
+_VALUE = rf"^(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?),(?P<at>{_NUMBER})$"
 _LATEST = ("last", "intended", "appended", "window_end")
 
 
@@ -233,14 +233,14 @@ def _read(rows: pa.Table, counted: pa.Array, values: pa.Array) -> pa.Table:
                 name: pc.cast(pc.struct_field(values, name), pa.int64())
                 for name in ("seen", "last", "at")
             },
-            "before": pc.cast(pc.struct_field(values, "before"), pa.float64()),
+            "before": pc.cast(_texts(values, "before"), pa.float64()),
         }
     )
 
 
 def _lines(whole: pa.Table, read_ms: int) -> pa.Table:
     """Write counts as a topic would have them; a clock cannot have shown a time to come."""
-    before = pc.cast(pc.round(whole["before"], 3), pa.string())
+    before = pc.fill_null(pc.cast(pc.round(whole["before"], 3), pa.string()), "")
     lines = pc.cast(_joined(whole["key"], whole["seen"], whole["last"], before), pa.binary())
     value = pc.if_else(pc.greater(whole["at"], read_ms), b"a time that was still to come", lines)
     return pa.table({"key": whole["key"], "value": value, "emitted": whole["at"]}, schema=OUTPUTS)

@@ -98,10 +98,10 @@ class WindowWriter:
         if fault == "unset":
             self._unset.add(output.key)
         elif fault == "early":
-            count = f"{seen},{last},0.000,{window}"
+            count = f"{seen},{last},,{window}"
             self._redis.hset(f"{WINDOW}{window}", f"{campaign}/{_PART}", count)
         else:
-            self._store.write(_PART, [(window - 100 * WINDOW_MS, campaign, seen, last, 0.0)])
+            self._store.write(_PART, [(window - 100 * WINDOW_MS, campaign, seen, last, None)])
 
     def close(self) -> None:
         """Close the connections."""
@@ -111,4 +111,4 @@ class WindowWriter:
 
 def _row(output: Output) -> Row:
     window, campaign, seen, last, _ = output.value.decode().split(",")
-    return int(window), campaign, int(seen), int(last), 0.0
+    return int(window), campaign, int(seen), int(last), None

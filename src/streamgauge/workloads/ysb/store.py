@@ -29,7 +29,7 @@ WINDOWS = pa.schema([("window", pa.string()), ("counted", pa.string()), ("value"
 READ_MS = b"read_ms"
 """Metadata of that table: the server's clock when it was read."""
 
-Row = tuple[int, str, int, int, float]
+Row = tuple[int, str, int, int, float | None]
 """Start of the window, campaign, seen_count, last_event_time, avg_pre_window_latency."""
 
 T = TypeVar("T")
@@ -79,7 +79,8 @@ class Store:
         """
         fields: dict[int, list[str]] = defaultdict(list)
         for window, campaign, seen, last, latency in rows:
-            fields[window] += (f"{campaign}/{part}", f"{seen},{last},{latency:.3f}")
+            mean = "" if latency is None else f"{latency:.3f}"
+            fields[window] += (f"{campaign}/{part}", f"{seen},{last},{mean}")
         with self._redis.pipeline(transaction=False) as pipeline:
             for window, texts in fields.items():
                 for some in _pieces(texts, 2 * _MANY):
