@@ -23,7 +23,7 @@ from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
-from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, RowWriter
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.jobfile import JobSpec, ProgressWriter
@@ -62,6 +62,8 @@ def start(
     result = build(streams, QueryContext(spark, job, endpoints))
     if isinstance(result, BatchWriter):
         sink = result.rows.writeStream.foreachBatch(result.write)
+    elif isinstance(result, RowWriter):
+        sink = result.rows.writeStream.foreach(result.writer)
     else:
         assert endpoints.output is not None, "a query that writes to a topic gets one"
         sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))

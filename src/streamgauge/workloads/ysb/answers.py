@@ -240,7 +240,9 @@ def _read(rows: pa.Table, counted: pa.Array, values: pa.Array) -> pa.Table:
 
 def _lines(whole: pa.Table, read_ms: int) -> pa.Table:
     """Write counts as a topic would have them; a clock cannot have shown a time to come."""
-    before = pc.fill_null(pc.cast(pc.round(whole["before"], 3), pa.string()), "")
+    before = pa.array(
+        ["" if mean is None else f"{mean:.3f}" for mean in whole["before"].to_pylist()]
+    )
     lines = pc.cast(_joined(whole["key"], whole["seen"], whole["last"], before), pa.binary())
     value = pc.if_else(pc.greater(whole["at"], read_ms), b"a time that was still to come", lines)
     return pa.table({"key": whole["key"], "value": value, "emitted": whole["at"]}, schema=OUTPUTS)

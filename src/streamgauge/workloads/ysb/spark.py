@@ -6,16 +6,18 @@ Redis is asked and written by Spark's Python workers, for some thousand events a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, RowWriter, Streams
 from streamgauge.services.redis import RedisEndpoint
 from streamgauge.workloads.ysb.ads import Ads, store
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
+from streamgauge.workloads.ysb.partial_windows import PartialWindows
 
 EVENT = "ad_id string, event_type string, event_time string"
 """What is read of an event."""
@@ -31,9 +33,14 @@ def to_topic(streams: Streams, context: QueryContext) -> DataFrame:
     return _counts(streams["events"], context).select(line.alias("value"))
 
 
-def to_redis(streams: Streams, context: QueryContext) -> BatchWriter:
-    """Write each count to Redis; a batch that comes again changes nothing."""
+def to_redis(streams: Streams, context: QueryContext) -> BatchWriter | RowWriter:
+    """Write each count to Redis; a batch that comes again changes nothing.
+
+    Continuous processing knows neither joins nor windows: there each task counts what it sees.
+    """
     redis = _redis(context)
+    if context.job.mode == "continuous":
+        return RowWriter(_views(streams["events"]), PartialWindows(_ads(context)))
 
     def write(batch: DataFrame, number: int) -> None:
         batch.mapInArrow(_writer(redis, f"batch-{number}"), "written int").collect()
@@ -75,13 +82,15 @@ def _views(events: DataFrame) -> DataFrame:
 
 def _campaign(context: QueryContext) -> Callable[[str], Column]:
     """Return what looks up the campaigns of a column of ads."""
-    ads = Ads(_redis(context), remembers=_parameters(context).cache)
+    ads = _ads(context)
 
     def campaigns(column: pa.Array) -> pa.Array:
         return ads.campaigns(column)
 
     # PySpark takes the kind of function from its hints, and warns when told; its stubs want it.
-    return F.arrow_udf(campaigns, StringType())  # type: ignore[call-overload,no-any-return]
+    looked_up = F.arrow_udf(campaigns, StringType())  # type: ignore[call-overload]
+    # Else Spark asks twice, and drops unknown ads before it has seen their times.
+    return cast("Callable[[str], Column]", looked_up.asNondeterministic())
 
 
 def _writer(
@@ -100,6 +109,10 @@ def _writer(
 
 def _parameters(context: QueryContext) -> Parameters:
     return Parameters.model_validate(context.job.parameters)
+
+
+def _ads(context: QueryContext) -> Ads:
+    return Ads(_redis(context), remembers=_parameters(context).cache)
 
 
 def _redis(context: QueryContext) -> RedisEndpoint:
