@@ -16,6 +16,8 @@ from streamgauge.units import format_duration, format_rate
 CLOCK_BOUND_S = 0.005
 """How far clocks may move in a trial, or stand apart, before its times mean nothing."""
 FEWEST_OUTPUTS = 30
+MOST_UNCLOSED = 0.01
+"""Share of the windows that a load may leave open, where records close them."""
 BEHIND_BOUND_S = 10.0
 NOT_KEPT_EXIT_CODE = 1
 _WORST_FIRST = (130, 70, 4, 3, 2, 1, 0)
@@ -44,6 +46,10 @@ class Driver:
     senders: int = 1
     handed_over: int | None = None
     """Records that left the sender, where `sent` is what the broker appended of them."""
+    windows: int = 0
+    """How many windows records had to close."""
+    unclosed: int = 0
+    """Those that nothing closed: a partition had no record in the next one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def steady(driver: Driver) -> Verdict:
 
 
 def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
-    return _clock_because(driver) or _late_because(load, driver)
+    return _clock_because(driver) or _late_because(load, driver) or _gaps_because(driver)
 
 
 def _clock_because(driver: Driver) -> str | None:
@@ -119,6 +125,17 @@ def _late_because(load: LoadSpec, driver: Driver) -> str | None:
             f" {_limit(load, driver)}"
         )
     return None
+
+
+def _gaps_because(driver: Driver) -> str | None:
+    if driver.unclosed <= MOST_UNCLOSED * driver.windows:
+        return None
+    return (
+        f"the load had gaps: after {driver.unclosed:,} of {driver.windows:,} windows a partition"
+        " had no record in the next one, so nothing closed them"
+        f" (at most {100 * MOST_UNCLOSED:g} % is allowed); see whether the broker stalled, or use"
+        " -E mode=microbatch"
+    )
 
 
 def _limit(load: LoadSpec, driver: Driver) -> str:

@@ -28,6 +28,9 @@ class AnswerContext:
     """Business tables as recorded at the end of the trial, by name."""
     seed: int = 1
     """From which the data were drawn."""
+    closed_by: int = 0
+    """Partitions whose first record in the next window closes a window: without one of each it
+    may stay open. 0 where watermarks close windows."""
 
 
 class Answers(Protocol):

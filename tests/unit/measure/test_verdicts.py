@@ -279,3 +279,10 @@ def test_severity():
     for number, code in enumerate(codes):
         assert worst(codes[number:][::-1]) == code
     assert worst([]) == 0
+
+
+@pytest.mark.parametrize(("unclosed", "holds"), [(0, True), (3, True), (4, False)])
+def test_a_load_with_gaps_is_invalid_where_records_close_windows(unclosed, holds):
+    verdict = valid(LoadSpec(), replace(ON_TIME, windows=300, unclosed=unclosed))
+    assert verdict.holds is holds
+    assert ("the load had gaps: after 4 of 300 windows" in verdict.reason) is not holds
