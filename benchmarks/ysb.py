@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import streamgauge
+from benchmarks.espbench import p99_outside_checkpoints
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from benchmarks.validation import RECORDS, send
 from streamgauge.experiments.searches import Searches
@@ -27,6 +28,7 @@ from streamgauge.workloads.ysb.store import READ_MS, WINDOWS
 RUNS = Path(__file__).parents[1] / "runs"
 SUSTAINED = 100_000
 VALIDATION_S = 60
+REAL_TIME_MS = 25
 
 
 @benchmark("ysb", slow=True, makes_runs=True)
@@ -62,6 +64,24 @@ def hundred_thousand() -> Iterator[Measurement]:
     ):
         if metric in result.metrics:
             yield Measurement(f"ysb.redis.100k.{metric}", result.metrics[metric], "", None, None)
+
+
+@benchmark("ysb-real-time", slow=True, makes_runs=True)
+def in_real_time() -> Iterator[Measurement]:
+    """20,000 events a second in real-time mode to a topic: from the view that closes a window."""
+    run = streamgauge.run(
+        "ysb/topic",
+        runs=RUNS,
+        rates=["20k/s"],
+        warmup="60s",
+        duration="5m",
+        engine_options={"mode": "realtime"},
+    )
+    (result,) = run.results
+    held = sum(each.holds is True for each in (result.valid, result.correct, result.kept_up))
+    yield at_least("ysb.topic.realtime.verdicts", held, "of 3", 3)
+    p99_ms = 1000 * p99_outside_checkpoints(run, result)
+    yield at_most("ysb.topic.realtime.latency.p99-outside-checkpoints", p99_ms, "ms", REAL_TIME_MS)
 
 
 @benchmark("ysb-validation", slow=True)

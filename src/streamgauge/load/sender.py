@@ -153,6 +153,8 @@ class Sender:
         id_, now_ms = stream.id(record), time.time_ns() // _NS
         if payload is None:
             (payload,) = stream.payloads(record, 1, now_ms)
+        elif stream.shifts is not None and b"%d" in payload:
+            payload %= now_ms
         value = stream.form.value(id_, now_ms, payload)
         key = self._payloads[name].marker_key
         return name, id_, Single(stream.topic, record % stream.partitions, value, key)

@@ -43,8 +43,7 @@ class Payloads:
     shifts: Sequence[int] | None = None
     """Where each payload carries its event time: how many milliseconds that is after the intended
     time, record by record and then from the beginning again. Payloads are formats then that take
-    it as `%d`; a marker or sentinel of its own is not. None for payloads that are sent as they are.
-    """
+    it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
 
 
 @dataclass(frozen=True)

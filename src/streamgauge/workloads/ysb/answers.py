@@ -38,6 +38,8 @@ _LINE = (
 )
 _COUNTED = r"^(?P<campaign>[^,/]+)/(?P<part>batch-\d+|worker-\d+-\d+)$"
 _VALUE = rf"^(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?),(?P<at>{_NUMBER})$"
+_AFTER = b"after "
+"""Begins the partial value that tells of a partition's view in the next window."""
 _LATEST = ("last", "intended", "appended", "window_end")
 
 
@@ -58,15 +60,27 @@ class Views:
         views = _views(records, parameters, context.seed)
         names = pa.array(data.campaigns(parameters.campaigns, context.seed)).cast(pa.string())
         late = views["late"]
-        return pa.concat_tables(
-            [
-                _counted(views.filter(pc.invert(late)), names, late=False),
-                _counted(views.filter(late), names, late=True),
-            ]
-        )
+        found = [
+            _counted(views.filter(pc.invert(late)), names, late=False),
+            _counted(views.filter(late), names, late=True),
+        ]
+        if context.closed_by and len(records):
+            found.append(_closings(views, names, records["partition"][0].as_py()))
+        return pa.concat_tables(found)
 
-    def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
-        """Return one row per window and campaign; optional where all events came too late."""
+    def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
+        """Return one row per window and campaign; optional where all events came too late.
+
+        Where views close windows, a window without a view in the next one stays open, and is not
+        compared; one that has views there, but not in every partition, may be missing.
+        """
+        marks = pc.starts_with(partials["value"], _AFTER)
+        counts = self._merged(partials.filter(pc.invert(marks)))
+        if not context.closed_by:
+            return counts
+        return _with_closings(counts, partials.filter(marks), context.closed_by)
+
+    def _merged(self, partials: pa.Table) -> pa.Table:
         seen, last = _numbers(partials["value"])
         rows = partials.append_column("seen", pa.array(seen)).append_column("last", pa.array(last))
         late = _summed(rows.filter(rows["optional"]))
@@ -126,7 +140,7 @@ class Views:
 
     def lenient(self, expected: pa.Table) -> int:
         """Count the windows of campaigns that have late events."""
-        return int(np.count_nonzero(_numbers(expected["value"], 4)[2]))
+        return int(np.count_nonzero(_numbers(pc.drop_null(expected["value"]), 4)[2]))
 
 
 def _views(records: pa.Table, parameters: Parameters, seed: int) -> pa.Table:
@@ -190,6 +204,43 @@ def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:
         },
         schema=EXPECTED,
     )
+
+
+def _closings(views: pa.Table, names: pa.Array, partition: int) -> pa.Table:
+    """Tell for the window before each view when this partition's first view closes it."""
+    firsts = views.group_by(["window", "campaign"]).aggregate(
+        [("intended", "min"), ("appended", "min")]
+    )
+    before = pc.subtract(firsts["window"], WINDOW_MS)
+    return pa.table(
+        {
+            "key": _joined(before, names.take(firsts["campaign"].combine_chunks())),
+            "value": pa.array([_AFTER + b"%d" % partition] * len(firsts), pa.binary()),
+            "intended": firsts["intended_min"],
+            "appended": firsts["appended_min"],
+            "window_end": firsts["window"],
+            "optional": np.zeros(len(firsts), dtype=np.bool_),
+        },
+        schema=EXPECTED,
+    )
+
+
+def _with_closings(counts: pa.Table, marks: pa.Table, partitions: int) -> pa.Table:
+    """Let counts wait for the last partition's view in the next window, as for their own."""
+    firsts = marks.group_by(["key", "value"]).aggregate([("intended", "min"), ("appended", "min")])
+    closings = firsts.group_by("key").aggregate(
+        [("intended_min", "max"), ("appended_min", "max"), ("value", "count")]
+    )
+    place = pc.index_in(counts["key"], value_set=closings["key"].combine_chunks())
+    closing = closings.take(place.combine_chunks())
+    by = pc.fill_null(closing["value_count"], 0)
+    columns = {name: counts[name] for name in counts.column_names}
+    for name in ("intended", "appended"):
+        columns[name] = pc.max_element_wise(counts[name], closing[f"{name}_min_max"])
+    columns["optional"] = pc.or_(counts["optional"], pc.less(by, partitions))
+    nothing = pa.scalar(None, pa.binary())
+    columns["value"] = pc.if_else(pc.equal(by, 0), nothing, counts["value"])
+    return pa.table(columns, schema=EXPECTED)
 
 
 def _summed(rows: pa.Table) -> pa.Table:

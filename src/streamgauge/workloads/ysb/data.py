@@ -6,13 +6,14 @@ time open, which the sender fills in.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.workloads.ysb.parameters import JITTER_MS, LATEST_MS, Parameters
+from streamgauge.workloads.ysb.parameters import JITTER_MS, LATEST_MS, WINDOW_MS, Parameters
 
 Integers = npt.NDArray[np.int64]
 
@@ -110,6 +111,19 @@ def shifts(parameters: Parameters, seed: int, count: int) -> list[int]:
     shift -= np.where(late, random.integers(0, LATEST_MS, count), 0)
     found: list[int] = shift.tolist()
     return found
+
+
+def marker(parameters: Parameters, seed: int) -> bytes:
+    """Write a view of the first campaign, whose page is that campaign: see `window_of`."""
+    campaign, ad = campaigns(parameters.campaigns, seed)[0], ads(parameters.campaigns, seed)[0]
+    return _SHAPE % (b'""', campaign, ad, AD_TYPES[0], VIEW)
+
+
+def window_of(marker: bytes) -> str:
+    """Return window and campaign of a marker."""
+    told = json.loads(marker)
+    at_ms = int(told["event_time"])
+    return f"{at_ms - at_ms % WINDOW_MS},{told['page_id']}"
 
 
 def sentinel() -> bytes:

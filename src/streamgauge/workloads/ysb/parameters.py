@@ -35,3 +35,8 @@ class Parameters(BaseModel):
     def allowed_delay_ms(self) -> int:
         """Return how late an event may be and must still be counted."""
         return 2 * JITTER_MS if self.skew else 0
+
+    def views_per_campaign(self, rate: float) -> float:
+        """Return how many views a campaign has in a window, at a rate per second."""
+        share = 1.0 if self.events == "views" else 1 / 3
+        return rate * WINDOW_MS / 1000 * share * (1 - self.bad) / self.campaigns

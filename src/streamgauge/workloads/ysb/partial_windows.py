@@ -1,10 +1,12 @@
-"""Counts the windows of one task, for engines that cannot bring tasks together."""
+"""Counts what a task sees, for engines that cannot bring tasks together."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,47 +14,45 @@ from streamgauge.workloads.ysb.ads import Ads, store
 from streamgauge.workloads.ysb.parameters import WINDOW_MS
 from streamgauge.workloads.ysb.store import Row
 
-_EVENTS = pa.schema([("ad", pa.string()), ("time_ms", pa.int64()), ("now_ms", pa.int64())])
+_begun: set[int] = set()
+"""Partitions of which this process has counted something."""
 
 
+@dataclass(frozen=True)
 class PartialWindows:
-    """Takes views, and writes what it has counted at the end of each epoch.
+    """Adds parts of windows to Redis, each under the place of its first view in the log.
 
-    An epoch that comes again replaces what it wrote before.
+    What an earlier process had counted from there on, and not told its engine, is forgotten.
     """
 
-    def __init__(self, ads: Ads, clock_ns: Callable[[], int] = time.time_ns) -> None:
-        self._ads, self._clock_ns = ads, clock_ns
+    ads: Ads
+    clock: Callable[[], float] = time.time
 
-    def open(self, partition_id: int, epoch_id: int) -> bool:
-        """Begin an epoch."""
-        self._part = f"worker-{partition_id}-{epoch_id}"
-        self._events: list[tuple[str, int, int]] = []
-        return True
+    def count(
+        self, ad: pa.Array, time_ms: pa.Array, partition: pa.Array, offset: pa.Array
+    ) -> pa.Array:
+        """Count views of one partition, in the order of the log; return their offsets."""
+        if len(ad):
+            redis, number, first = store(self.ads.redis), partition[0].as_py(), offset[0].as_py()
+            if number not in _begun:
+                redis.forget(number, first)
+                _begun.add(number)
+            redis.write(f"worker-{number}-{first}", self._rows(ad, time_ms), again=True)
+        return offset
 
-    def process(self, row: tuple[str, int]) -> None:
-        """Take a view: its ad and its time."""
-        ad, time_ms = row
-        self._events.append((ad, time_ms, self._clock_ns() // 1_000_000))
-
-    def close(self, error: Exception | None) -> None:
-        """Write the counts of the epoch."""
-        if error is None and self._events:
-            store(self._ads.redis).write(self._part, self._rows(), again=True)
-
-    def _rows(self) -> Iterator[Row]:
-        columns = zip(*self._events, strict=True)
-        events = pa.table([pa.array(column) for column in columns], schema=_EVENTS)
-        events = events.append_column(
-            "campaign", self._ads.campaigns(events["ad"].combine_chunks())
+    def _rows(self, ad: pa.Array, time_ms: pa.Array) -> list[Row]:
+        times, now_ms = time_ms.to_numpy(), round(self.clock() * 1000)
+        views = pa.table(
+            {
+                "campaign": self.ads.campaigns(ad),
+                "window": times - times % WINDOW_MS,
+                "time_ms": times,
+                "latency_ms": now_ms - times.astype(np.float64),
+            }
         )
-        events = events.filter(pc.is_valid(events["campaign"]))
-        times = events["time_ms"].to_numpy()
-        latency = pc.subtract(events["now_ms"], events["time_ms"])
-        events = events.append_column("window", pa.array(times - times % WINDOW_MS))
-        events = events.append_column("latency", latency)
-        counts = events.group_by(["window", "campaign"]).aggregate(
-            [("ad", "count"), ("time_ms", "max"), ("latency", "mean")]
+        views = views.filter(pc.is_valid(views["campaign"]))
+        counts = views.group_by(["window", "campaign"]).aggregate(
+            [("time_ms", "count"), ("time_ms", "max"), ("latency_ms", "mean")]
         )
-        counts = counts.select(["window", "campaign", "ad_count", "time_ms_max", "latency_mean"])
-        yield from zip(*(column.to_pylist() for column in counts.columns), strict=True)
+        names = ("window", "campaign", "time_ms_count", "time_ms_max", "latency_ms_mean")
+        return list(zip(*(counts[name].to_pylist() for name in names), strict=True))

@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamgauge.engines.spark.facts import QueryFacts
+from streamgauge.engines.spark.facts import Mode, QueryFacts
+from streamgauge.jobfile import JobSpec
+from streamgauge.workloads.ysb.parameters import Parameters
 
-_PER_EVENT = "it puts out a window after every event, and never says which output is the last"
 _NO_BATCHES = "it has no foreachBatch, with which Redis is written in batches"
 _IN_PARTS = (
     "it knows no aggregation, and the parts of a window that its tasks count"
     " can be added up in Redis alone: use ysb/redis"
 )
 
+LEAST_VIEWS = 10
+"""Of a campaign in each window and partition, where its next view closes a window."""
 OUT_OF_STEP_MS = 1_000
 """Partitions may be so far apart; windows wait for it, since the watermark is the foremost's."""
+
+
+def _unfit(job: JobSpec, mode: Mode) -> str | None:
+    """Tell what keeps views from closing windows."""
+    if mode != "realtime":
+        return None
+    parameters = Parameters.model_validate(job.parameters)
+    if not parameters.cache:
+        return "it runs no Python, which would ask Redis for each event; it reads the ads once"
+    if parameters.skew:
+        return "a window is closed by the campaign's next view, after which none may be late"
+    views = parameters.views_per_campaign(job.least_rate)
+    if views < LEAST_VIEWS:
+        return (
+            "a window is closed by the campaign's next view in every partition, and of some"
+            f" {views:.1f} views in a window and partition (at least {LEAST_VIEWS} are needed)"
+            " the first may come too late"
+        )
+    return None
+
 
 FACTS: Mapping[str, QueryFacts] = {
     "redis": QueryFacts(
@@ -25,7 +48,9 @@ FACTS: Mapping[str, QueryFacts] = {
     ),
     "topic": QueryFacts(
         default="microbatch",
-        refused={"realtime": _PER_EVENT, "continuous": _IN_PARTS},
+        refused={"continuous": _IN_PARTS},
+        closed_by_records=frozenset({"realtime"}),
+        unfit=_unfit,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
     ),

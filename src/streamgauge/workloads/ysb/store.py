@@ -2,7 +2,8 @@
 
 `streamgauge-ysb-ads` is a hash of ad → campaign. `streamgauge-ysb-window-START` is a hash of
 `CAMPAIGN/PART` → `seen_count,last_event_time,avg_pre_window_latency,time_updated`. The part says
-who counted: `batch-N` of a micro-batch is a whole count, `worker-P-N` are to be added up.
+who counted: `batch-N` of a micro-batch is a whole count; `worker-P-N`, views of partition P from
+offset N on, are to be added up.
 `time_updated` is the server's clock.
 """
 
@@ -87,6 +88,19 @@ class Store:
                     command = "HSET" if again else "HSETNX"
                     self._write([f"{WINDOW}{window}"], [command, *some], client=pipeline)
             pipeline.execute()
+
+    def forget(self, partition: int, first: int) -> None:
+        """Forget the parts of a partition that begin at this offset or later."""
+        for name in self._windows():
+            fields = map(_text, self._redis.hkeys(name))
+            places = {field: field.rpartition("/")[2].split("-") for field in fields}
+            gone = [
+                field
+                for field, (kind, *place) in places.items()
+                if kind == "worker" and int(place[0]) == partition and int(place[1]) >= first
+            ]
+            for some in _pieces(gone):
+                self._redis.hdel(name, *some)
 
     def windows(self) -> pa.Table:
         """Read all counts."""

@@ -30,6 +30,10 @@ def _since_window_end(emitted_ms: int, value: bytes) -> float:
     return (emitted_ms - int(value.partition(b",")[0]) - WINDOW_MS) / 1000
 
 
+def _window_of(marker: bytes, appended_ms: int) -> str:  # noqa: ARG001 - it has its own time
+    return data.window_of(marker)
+
+
 QUERIES = (
     Query(
         name="redis",
@@ -53,6 +57,7 @@ QUERIES = (
         answers=Views(),
         functions=_FUNCTIONS,
         answers_markers=False,
+        window_of=_window_of,
         services=("redis",),
         tables=("ads",),
         window_ms=WINDOW_MS,
@@ -83,6 +88,7 @@ class Ysb:
         size = min(count, parameters.ring)
         return Payloads(
             data.payloads(parameters, spec.seed, size),
+            marker=data.marker(parameters, spec.seed),
             sentinel=data.sentinel(),
             shifts=data.shifts(parameters, spec.seed, size),
         )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -200,3 +201,32 @@ def test_a_time_that_cannot_be_is_wrong() -> None:
         row = (BEGIN, f"{FIRST}/batch-1", f"1,{BEGIN},0.0,{at_ms}")
         outputs = in_redis(row, read_ms=read_ms)
         assert VIEWS.agree(answers, outputs).tolist() == [False]
+
+
+def closed(*tables: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the answers by key where views of two partitions close windows."""
+    known = replace(context(), closed_by=2)
+    parts = [VIEWS.expected(each, known) for each in tables]
+    rows = VIEWS.merge(pa.concat_tables(parts), known).to_pylist()
+    return {row["key"]: row for row in rows}
+
+
+def test_where_views_close_windows_a_count_waits_for_the_last_partition() -> None:
+    found = closed(
+        records(event(0, 5), event(2, 10_050), event(4, 10_060)),
+        records(event(1, 9_000), event(3, 10_020), partition=1),
+    )
+    first = found[f"{BEGIN},{FIRST}"]
+    assert (first["value"], first["optional"]) == (b"2,%d,0,0" % (BEGIN + 9_000), False)
+    assert (first["intended"], first["appended"]) == (BEGIN + 10_050, BEGIN + 10_053)
+    last = found[f"{BEGIN + 10_000},{FIRST}"]
+    assert (last["value"], last["optional"]) == (None, True), "nothing can have closed it"
+
+
+def test_a_window_that_one_partition_does_not_close_may_be_missing() -> None:
+    found = closed(
+        records(event(0, 5), event(2, 10_050)),
+        records(event(1, 9_000), event(3, 10_020, ADS[10]), partition=1),
+    )
+    first = found[f"{BEGIN},{FIRST}"]
+    assert (first["value"], first["optional"]) == (b"2,%d,0,0" % (BEGIN + 9_000), True)
