@@ -62,11 +62,16 @@ class Drain:
     """Records or markers without an answer at the end, where that is known."""
 
 
-def valid(load: LoadSpec, driver: Driver) -> Verdict:
-    """Decide whether the driver, its clock and the services allow a statement about the engine."""
+def valid(load: LoadSpec, driver: Driver, *, quick: bool = False) -> Verdict:
+    """Decide whether the driver, its clock and the services allow a statement about the engine.
+
+    A quick trial measures nothing, and a machine that is busy may delay its load.
+    """
     evidence = {**asdict(driver), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
-    if reason := _invalid_because(load, driver):
+    if reason := _clock_because(driver) or _gaps_because(driver):
         return Verdict(holds=False, reason=reason, evidence=evidence)
+    if reason := _late_because(load, driver):
+        return Verdict(holds=None if quick else False, reason=reason, evidence=evidence)
     if driver.lateness_p99_s is None:
         reason = "the inputs could not be read back, so nobody knows how late they were"
         return Verdict(holds=None, reason=reason, evidence=evidence)
@@ -84,10 +89,6 @@ def steady(driver: Driver) -> Verdict:
         return Verdict(holds=False, reason=reason, evidence=evidence)
     reason = "the clock was steady and nothing died; how much was taken is the result"
     return Verdict(holds=True, reason=f"{reason}{_apart(driver)}", evidence=evidence)
-
-
-def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
-    return _clock_because(driver) or _late_because(load, driver) or _gaps_because(driver)
 
 
 def _clock_because(driver: Driver) -> str | None:

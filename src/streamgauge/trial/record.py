@@ -121,9 +121,10 @@ class _Facts:
             return Verdict(
                 holds=None, reason="the trial broke off before the driver could be judged"
             )
-        if self.outcome.spec.preload:
+        spec = self.outcome.spec
+        if spec.preload:
             return Verdict(holds=None, reason="a probe has no schedule to keep")
-        return verdicts.valid(self.outcome.spec.load, self._driver())
+        return verdicts.valid(spec.load, self._driver(), quick=spec.quick)
 
     def _driver(self) -> verdicts.Driver:
         sender = self.outcome.sender

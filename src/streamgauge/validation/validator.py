@@ -30,8 +30,6 @@ from streamgauge.spec.trial import Counts
 from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 
-_CANCELLED = "SPARK_JOB_CANCELLED"
-"""What PySpark makes of Ctrl-C, and of nothing else here."""
 _SLICE = 200_000
 """Outputs in tables that are cut into buckets at once."""
 
@@ -120,8 +118,6 @@ def validate(
     try:
         rows = _run(spark, work, done)
     except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
-        if _CANCELLED in str(error):
-            raise KeyboardInterrupt from error
         raise _unvalidated(error) from error
     matched = Match.combine(tasks.matches(rows))
     times, inversions = _times(rows.filter(pc.field("kind") == "times"))

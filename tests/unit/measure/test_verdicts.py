@@ -121,6 +121,16 @@ def test_stricter_bounds_are_used():
     assert valid(LoadSpec(max_lateness_s=0.001), ON_TIME).holds is False
 
 
+@pytest.mark.parametrize(
+    ("change", "holds"),
+    [({"sent": 500}, None), ({"lateness_p99_s": 9.0}, None), ({"clock_moved_s": 0.1}, False)],
+)
+def test_a_late_load_of_a_quick_trial_is_told_and_not_judged(change, holds):
+    late = replace(ON_TIME, **change)
+    verdict = valid(LoadSpec(), late, quick=True)
+    assert verdict == valid(LoadSpec(), late).model_copy(update={"holds": holds})
+
+
 def test_unread_inputs_leave_validity_open():
     assert valid(LoadSpec(), replace(ON_TIME, lateness_p99_s=None)).holds is None
 
