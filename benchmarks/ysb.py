@@ -27,6 +27,8 @@ from streamgauge.workloads.ysb.store import READ_MS, WINDOWS
 
 RUNS = Path(__file__).parents[1] / "runs"
 SUSTAINED = 100_000
+PARTITIONS = 2
+"""One for each core: Spark parses a partition in one task."""
 VALIDATION_S = 60
 REAL_TIME_MS = 25
 
@@ -37,6 +39,7 @@ def sustained() -> Iterator[Measurement]:
     run = streamgauge.run(
         "ysb/redis",
         runs=RUNS,
+        partitions=PARTITIONS,
         experiment="sustainable",
         experiment_options={"survey": True, "after": []},
     )
@@ -49,7 +52,12 @@ def sustained() -> Iterator[Measurement]:
 def hundred_thousand() -> Iterator[Measurement]:
     """100,000 events a second into Redis, in micro-batches, for three minutes."""
     run = streamgauge.run(
-        "ysb/redis", runs=RUNS, rates=[f"{SUSTAINED}/s"], warmup="60s", duration="180s"
+        "ysb/redis",
+        runs=RUNS,
+        rates=[f"{SUSTAINED}/s"],
+        partitions=PARTITIONS,
+        warmup="60s",
+        duration="180s",
     )
     (result,) = run.results
     held = sum(each.holds is True for each in (result.valid, result.correct, result.kept_up))
