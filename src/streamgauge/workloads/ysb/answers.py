@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
 from streamgauge.measure.messages import Integers, integers, refuse
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.workloads.ysb import data
+from streamgauge.workloads.ysb import counts, data
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
-from streamgauge.workloads.ysb.store import READ_MS
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -32,12 +31,6 @@ _EVENT = (
     r'"ad_id":"(?P<ad>[^"]*)","ad_type":"[^"]*","event_type":"(?P<type>[^"]*)",'
     r'"event_time":"(?P<time>\d{1,18})","ip_address":"[^"]*"\}$'
 )
-_NUMBER, _MEAN = r"\d{1,18}", r"-?\d{1,15}(?:\.\d{1,9})?"
-_LINE = (
-    rf"^(?P<key>{_NUMBER},[^,/]+),(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?)$"
-)
-_COUNTED = r"^(?P<campaign>[^,/]+)/(?P<part>batch-\d+|worker-\d+-\d+)$"
-_VALUE = rf"^(?P<seen>{_NUMBER}),(?P<last>{_NUMBER}),(?P<before>(?:{_MEAN})?),(?P<at>{_NUMBER})$"
 _AFTER = b"after "
 """Begins the partial value that tells of a partition's view in the next window."""
 _LATEST = ("last", "intended", "appended", "window_end")
@@ -75,10 +68,10 @@ class Views:
         compared; one that has views there, but not in every partition, may be missing.
         """
         marks = pc.starts_with(partials["value"], _AFTER)
-        counts = self._merged(partials.filter(pc.invert(marks)))
+        found = self._merged(partials.filter(pc.invert(marks)))
         if not context.closed_by:
-            return counts
-        return _with_closings(counts, partials.filter(marks), context.closed_by)
+            return found
+        return _with_closings(found, partials.filter(marks), context.closed_by)
 
     def _merged(self, partials: pa.Table) -> pa.Table:
         seen, last = _numbers(partials["value"])
@@ -96,35 +89,27 @@ class Views:
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with window and campaign as key."""
-        found = pc.extract_regex(records["value"].combine_chunks(), pattern=_LINE)
-        keys = _texts(found, "key")
+        found = pc.extract_regex(records["value"].combine_chunks(), pattern=counts.LINE)
+        keys = counts.texts(found, "key")
         columns = {"key": keys, "value": records["value"], "emitted": records["timestamp"]}
         return pa.table(columns, schema=OUTPUTS)
 
     def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Return the counts in Redis; the parts of workers are added up."""
-        rows = tables["windows"]
-        read_ms = int((rows.schema.metadata or {})[READ_MS])
-        counted = pc.extract_regex(rows["counted"].combine_chunks(), pattern=_COUNTED)
-        values = pc.extract_regex(rows["value"].combine_chunks(), pattern=_VALUE)
-        right = pc.and_(pc.is_valid(counted), pc.is_valid(values))
-        read = _read(rows.filter(right), counted.filter(right), values.filter(right))
-        return pa.concat_tables(
-            [_lines(_whole(read), read_ms), _unreadable(rows.filter(pc.invert(right)))]
-        )
+        return counts.in_redis(tables["windows"])
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
         """Tell which counts are those of the events in time and any of the late ones."""
-        theirs = pc.extract_regex(outputs["value"].combine_chunks(), pattern=_LINE)
+        theirs = pc.extract_regex(outputs["value"].combine_chunks(), pattern=counts.LINE)
         seen, last = (
-            pc.fill_null(pc.cast(_texts(theirs, name), pa.int64()), -1).to_numpy()
+            pc.fill_null(pc.cast(counts.texts(theirs, name), pa.int64()), -1).to_numpy()
             for name in ("seen", "last")
         )
         sure, sure_last, late, late_last = _numbers(expected["value"], 4)
         in_time = outputs["emitted"].to_numpy() + CLOCKS_APART_MS >= expected["appended"].to_numpy()
-        counts = (seen >= np.maximum(sure, 1)) & (seen <= sure + late)
+        right = (seen >= np.maximum(sure, 1)) & (seen <= sure + late)
         times = (last == sure_last) | ((seen > sure) & (last > sure_last) & (last <= late_last))
-        return np.asarray(in_time & counts & times, dtype=np.bool_)
+        return np.asarray(in_time & right & times, dtype=np.bool_)
 
     def event_times(self, expected: pa.Table) -> pa.Array:
         """Return the time of the last event that was counted for sure."""
@@ -132,10 +117,10 @@ class Views:
 
     def ingestion_times(self, outputs: pa.Table) -> pa.Array:
         """Return when, on average, an event of the last one's time reached the window."""
-        found = pc.extract_regex(outputs["value"].combine_chunks(), pattern=_LINE)
-        before = pc.cast(_texts(found, "before"), pa.float64())
+        found = pc.extract_regex(outputs["value"].combine_chunks(), pattern=counts.LINE)
+        before = pc.cast(counts.texts(found, "before"), pa.float64())
         return pc.add(
-            pc.cast(_texts(found, "last"), pa.int64()), pc.cast(pc.round(before), pa.int64())
+            pc.cast(counts.texts(found, "last"), pa.int64()), pc.cast(pc.round(before), pa.int64())
         )
 
     def lenient(self, expected: pa.Table) -> int:
@@ -189,18 +174,18 @@ def _refuse_strangers(values: pa.Array) -> None:
 
 def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:
     """Count views by window and campaign."""
-    counts = views.group_by(["window", "campaign"]).aggregate(
+    found = views.group_by(["window", "campaign"]).aggregate(
         [("last", "count"), *((name, "max") for name in ("last", "intended", "appended"))]
     )
-    campaign = names.take(counts["campaign"].combine_chunks())
+    campaign = names.take(found["campaign"].combine_chunks())
     return pa.table(
         {
-            "key": _joined(counts["window"], campaign),
-            "value": pc.cast(_joined(counts["last_count"], counts["last_max"]), pa.binary()),
-            "intended": counts["intended_max"],
-            "appended": counts["appended_max"],
-            "window_end": pc.add(counts["window"], WINDOW_MS),
-            "optional": np.full(len(counts), late),
+            "key": counts.joined(found["window"], campaign),
+            "value": pc.cast(counts.joined(found["last_count"], found["last_max"]), pa.binary()),
+            "intended": found["intended_max"],
+            "appended": found["appended_max"],
+            "window_end": pc.add(found["window"], WINDOW_MS),
+            "optional": np.full(len(found), late),
         },
         schema=EXPECTED,
     )
@@ -214,7 +199,7 @@ def _closings(views: pa.Table, names: pa.Array, partition: int) -> pa.Table:
     before = pc.subtract(firsts["window"], WINDOW_MS)
     return pa.table(
         {
-            "key": _joined(before, names.take(firsts["campaign"].combine_chunks())),
+            "key": counts.joined(before, names.take(firsts["campaign"].combine_chunks())),
             "value": pa.array([_AFTER + b"%d" % partition] * len(firsts), pa.binary()),
             "intended": firsts["intended_min"],
             "appended": firsts["appended_min"],
@@ -225,21 +210,21 @@ def _closings(views: pa.Table, names: pa.Array, partition: int) -> pa.Table:
     )
 
 
-def _with_closings(counts: pa.Table, marks: pa.Table, partitions: int) -> pa.Table:
+def _with_closings(found: pa.Table, marks: pa.Table, partitions: int) -> pa.Table:
     """Let counts wait for the last partition's view in the next window, as for their own."""
     firsts = marks.group_by(["key", "value"]).aggregate([("intended", "min"), ("appended", "min")])
     closings = firsts.group_by("key").aggregate(
         [("intended_min", "max"), ("appended_min", "max"), ("value", "count")]
     )
-    place = pc.index_in(counts["key"], value_set=closings["key"].combine_chunks())
+    place = pc.index_in(found["key"], value_set=closings["key"].combine_chunks())
     closing = closings.take(place.combine_chunks())
     by = pc.fill_null(closing["value_count"], 0)
-    columns = {name: counts[name] for name in counts.column_names}
+    columns = {name: found[name] for name in found.column_names}
     for name in ("intended", "appended"):
-        columns[name] = pc.max_element_wise(counts[name], closing[f"{name}_min_max"])
-    columns["optional"] = pc.or_(counts["optional"], pc.less(by, partitions))
+        columns[name] = pc.max_element_wise(found[name], closing[f"{name}_min_max"])
+    columns["optional"] = pc.or_(found["optional"], pc.less(by, partitions))
     nothing = pa.scalar(None, pa.binary())
-    columns["value"] = pc.if_else(pc.equal(by, 0), nothing, counts["value"])
+    columns["value"] = pc.if_else(pc.equal(by, 0), nothing, found["value"])
     return pa.table(columns, schema=EXPECTED)
 
 
@@ -254,64 +239,7 @@ def _values(total: pa.Table, late: pa.Table) -> pa.Array:
         pc.fill_null(late[name].combine_chunks().take(place.combine_chunks()), 0)
         for name in ("seen", "last")
     ]
-    return pc.cast(_joined(total["seen"], total["last"], *columns), pa.binary())
-
-
-def _whole(read: pa.Table) -> pa.Table:
-    """Add up what workers counted; every other count stands for itself."""
-    weights = pc.multiply(read["seen"], read["before"])
-    read = read.set_column(read.schema.get_field_index("before"), "before", weights)
-    workers = (
-        read.filter(read["worker"])
-        .group_by("key")
-        .aggregate([("seen", "sum"), ("last", "max"), ("before", "sum"), ("at", "max")])
-    )
-    workers = workers.rename_columns(["key", "seen", "last", "before", "at"])
-    whole = read.filter(pc.invert(read["worker"])).select(workers.column_names)
-    whole = pa.concat_tables([whole, workers.cast(whole.schema)])
-    means = pc.divide(whole["before"], pc.cast(pc.max_element_wise(whole["seen"], 1), pa.float64()))
-    return whole.set_column(whole.schema.get_field_index("before"), "before", means)
-
-
-def _read(rows: pa.Table, counted: pa.Array, values: pa.Array) -> pa.Table:
-    """Read the parts of counts into columns."""
-    part = pc.struct_field(counted, "part")
-    return pa.table(
-        {
-            "key": _joined(rows["window"], pc.struct_field(counted, "campaign")),
-            "worker": pc.starts_with(part, "worker"),
-            **{
-                name: pc.cast(pc.struct_field(values, name), pa.int64())
-                for name in ("seen", "last", "at")
-            },
-            "before": pc.cast(_texts(values, "before"), pa.float64()),
-        }
-    )
-
-
-def _lines(whole: pa.Table, read_ms: int) -> pa.Table:
-    """Write counts as a topic would have them; a clock cannot have shown a time to come."""
-    before = pa.array(
-        ["" if mean is None else f"{mean:.3f}" for mean in whole["before"].to_pylist()]
-    )
-    lines = pc.cast(_joined(whole["key"], whole["seen"], whole["last"], before), pa.binary())
-    value = pc.if_else(pc.greater(whole["at"], read_ms), b"a time that was still to come", lines)
-    return pa.table({"key": whole["key"], "value": value, "emitted": whole["at"]}, schema=OUTPUTS)
-
-
-def _unreadable(rows: pa.Table) -> pa.Table:
-    """Return what nobody should have written."""
-    text = _joined(rows["window"], rows["counted"], rows["value"])
-    columns = {
-        "key": pa.nulls(len(rows), pa.string()),
-        "value": pc.cast(text, pa.binary()),
-        "emitted": np.zeros(len(rows), dtype=np.int64),
-    }
-    return pa.table(columns, schema=OUTPUTS)
-
-
-def _joined(*columns: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    return pc.binary_join_element_wise(*(pc.cast(each, pa.string()) for each in columns), ",")
+    return pc.cast(counts.joined(total["seen"], total["last"], *columns), pa.binary())
 
 
 def _numbers(cells: pa.ChunkedArray, count: int = 2) -> list[Integers]:
@@ -321,10 +249,3 @@ def _numbers(cells: pa.ChunkedArray, count: int = 2) -> list[Integers]:
         np.asarray(pc.cast(pc.list_element(parts, at), pa.int64()), dtype=np.int64)
         for at in range(count)
     ]
-
-
-def _texts(found: pa.Array, name: str) -> pa.Array:
-    """Return a group of a pattern; null where the pattern was not found, or the group is empty."""
-    text = pc.cast(pc.struct_field(found, name), pa.string())
-    there = pc.and_(pc.is_valid(found), pc.not_equal(text, ""))
-    return pc.if_else(there, text, pa.scalar(None, pa.string()))

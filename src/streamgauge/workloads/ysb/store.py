@@ -149,4 +149,4 @@ def _pieces(items: Iterable[T], size: int = _MANY) -> Iterator[list[T]]:
 
 def _text(answer: bytes | str) -> str:
     """Decode what Redis answers, which cannot be told beforehand by its type."""
-    return answer.decode() if isinstance(answer, bytes) else answer
+    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
