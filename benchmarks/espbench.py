@@ -57,7 +57,7 @@ def in_real_time() -> Iterator[Measurement]:
         verdicts = (result.valid, result.correct, result.kept_up)
         held = sum(verdict.holds is True for verdict in verdicts)
         yield at_least(f"{name}.verdicts", held, "of 3", 3)
-        p99_ms = 1000 * _p99_outside_checkpoints(real_time, result)
+        p99_ms = 1000 * p99_outside_checkpoints(real_time, result)
         yield at_most(f"{name}.latency.p99-outside-checkpoints", p99_ms, "ms", 20)
         cpu = [each.metrics["cpu.engine"] for each in (result, batches[result.spec.partitions])]
         yield at_most(f"{name}.cpu-to-microbatch", cpu[0] / cpu[1], "x", 0.5)
@@ -75,7 +75,7 @@ def _in_mode(mode: str, duration: str) -> Run:
     )
 
 
-def _p99_outside_checkpoints(run: Run, result: TrialResult) -> float:
+def p99_outside_checkpoints(run: Run, result: TrialResult) -> float:
     """Leave out what was put out while a checkpoint was taken, or worked off after it."""
     rows = run.latencies.filter((pc.field("trial") == result.spec.number) & pc.field("measured"))
     emitted = rows["emitted"].to_numpy()

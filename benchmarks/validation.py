@@ -77,7 +77,7 @@ def _fill(endpoint: KafkaEndpoint) -> dict[str, KafkaRecords]:
     now_ms = time.time_ns() // 1_000_000
     for name, mask in chosen.items():
         keep = mask.tolist()
-        _send(
+        send(
             endpoint,
             topics[name],
             (
@@ -89,11 +89,12 @@ def _fill(endpoint: KafkaEndpoint) -> dict[str, KafkaRecords]:
     times = (
         b"%d;%d;%d\t%d\t1\t%d" % (i, now_ms, i // 20, i // 2 % 10, i % 2) for i in range(RECORDS)
     )
-    _send(endpoint, topics["times"], times)
+    send(endpoint, topics["times"], times)
     return {name: KafkaRecords(endpoint, topic) for name, topic in topics.items()}
 
 
-def _send(endpoint: KafkaEndpoint, topic: str, values: Iterator[bytes]) -> None:
+def send(endpoint: KafkaEndpoint, topic: str, values: Iterator[bytes]) -> None:
+    """Send values to the first partition of a topic."""
     producer = Producer(endpoint.client_settings(enable_idempotence=True))
     while group := list(islice(values, 50_000)):
         for value in group:

@@ -81,6 +81,13 @@ _DECLARED = (
         " contributing input to the append of the output.",
     ),
     Metric(
+        "pre_window_latency.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time from the event time of an output to the engine's taking in:"
+        " what is left of event_latency without processing_latency.",
+    ),
+    Metric(
         "lateness.<statistic>",
         "s",
         "lower",

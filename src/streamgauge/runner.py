@@ -276,8 +276,8 @@ class ServiceSet:
         down: dict[str, Startable] = {}
         for service in self._services:
             running = self._running.get(service.name)
-            lost = running is None or running.lost() is not None
-            if lost or any(name in down for name in service.needs):
+            useless = running is None or running.lost() or running.trouble()
+            if useless or any(name in down for name in service.needs):
                 down[service.name] = service
         return list(down.values())
 

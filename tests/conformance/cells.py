@@ -26,6 +26,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
+    "*/ysb/*/flight/*": "ysb cannot be sent without a broker",
     "spark/*/aggregation/*/realtime": "it puts out a window after every record",
     "spark/*/q2/*/realtime": "it runs no Python",
     "spark/*/q5/*/realtime": "it has no foreachBatch",
@@ -35,6 +36,8 @@ REFUSED = {
     "spark/*/q4/*/continuous": "it knows no join",
     "spark/*/q5/*/continuous": "it has no foreachBatch",
     "spark/*/join/*/continuous": "it knows no join of two streams",
+    "spark/ysb/redis/*/realtime": "it has no foreachBatch",
+    "spark/ysb/topic/*/continuous": "use ysb/redis",
 }
 """What planning refuses, with what it says. Patterns are those of file names."""
 
@@ -42,14 +45,18 @@ FAILS = {
     "command/espbench/q[!3]*/kafka/*": "this engine knows q3 only",
     "command/espbench/identity/kafka/*": "this engine knows q3 only",
     "command/rovio/*": "this engine knows q3 only",
+    "command/ysb/*/kafka/*": "this engine knows q3 only",
 }
 """What planning cannot know: how the trial fails."""
 
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
-PARAMETERS = {"rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"}}
-"""What makes the windows of a workload short enough for a short trial."""
+PARAMETERS = {
+    "rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"},
+    "ysb": {"campaigns": "10"},
+}
+"""What makes windows short, or keys few enough for a short trial."""
 
 
 @dataclass(frozen=True)

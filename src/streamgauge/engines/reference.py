@@ -104,7 +104,7 @@ class Answerer:
         shift: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._parameters = job.parameters
+        self._parameters, self._seed = job.parameters, job.seed
         self._services = endpoints.services
         self._query = query
         self._parts = parts
@@ -133,7 +133,7 @@ class Answerer:
         if reads_tables and self._clock() - self._read_s >= _REFRESH_S:
             self._tables = self._parts.tables(self._query.name, self._services)
             self._read_s = self._clock()
-        return AnswerContext(self._parameters, _FOREVER_MS, self._tables)
+        return AnswerContext(self._parameters, _FOREVER_MS, self._tables, self._seed)
 
 
 def main(argv: list[str]) -> None:

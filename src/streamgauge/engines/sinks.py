@@ -16,11 +16,11 @@ from streamgauge.spec.transport import Outlet
 class TableWriter(Protocol):
     """Writes answers to a table; comes with the workload."""
 
-    def write(self, keys: Sequence[str]) -> None:
-        """Write the rows of these keys as they should be."""
+    def write(self, outputs: Sequence[Output]) -> None:
+        """Write these rows as they should be."""
 
-    def spoil(self, fault: str, key: str) -> None:
-        """Do a fault to the row of this key instead, or beside it."""
+    def spoil(self, fault: str, output: Output) -> None:
+        """Do a fault to this row instead, or beside it."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -116,12 +116,12 @@ class TableSink(Sink):
         """Write the rows; one of them wrong on demand."""
         hit = self._hit(len(outputs))
         if self._spoils and self._fault and hit is not None:
-            self._writer.spoil(self._fault.name, outputs[hit].key)
+            self._writer.spoil(self._fault.name, outputs[hit])
         super().send(outputs, records)
 
     def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:  # noqa: ARG002
         if outputs:
-            self._writer.write([output.key for output in outputs])
+            self._writer.write(outputs)
 
 
 def _passed_over(

@@ -53,10 +53,20 @@ class Stream:
     """None for records without a key."""
     chosen: Source[int] | None = None
     """Partitions that follow keys; None where they follow the record's number."""
+    shifts: Source[int] | None = None
+    """Event time less intended time; None for payloads without an event time."""
 
     def id(self, record: int) -> int:
         """Return the id of a record, unique among all streams of the trial."""
         return self.number + record * self.of
+
+    def payloads(self, first: int, count: int, intended_ms: int) -> Sequence[bytes]:
+        """Return those of the records from `first` on, which are due at that time."""
+        taken = self.source.take(first, count, self.step)
+        if self.shifts is None:
+            return taken
+        shifts = self.shifts.take(first, count, self.step)
+        return [each % (intended_ms + by) for each, by in zip(taken, shifts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -146,21 +156,21 @@ class OpenLoop:
             intended_ms = self._schedule.intended_ms(self._sent)
             count = min(self._schedule.due(intended_ms), self._records) - self._sent
             for stream in self._streams:
-                shape = stream.form.shape % (start_ms + intended_ms)
                 send = self._send if stream.keys is None else self._send_keyed
-                if not send(stream, count, shape, end_ms):
+                if not send(stream, count, start_ms + intended_ms, end_ms):
                     return
             self._sent += count
             late_ns = self._clock_ns() - (start_ms + intended_ms) * _NS
             self.lateness.add(late_ns, count * len(self._streams))
             self._latest_ns = max(self._latest_ns, late_ns)
 
-    def _send(self, stream: Stream, count: int, shape: bytes, end_ms: int) -> bool:
+    def _send(self, stream: Stream, count: int, intended_ms: int, end_ms: int) -> bool:
         """Send a stream's next records; False when there was no room until the end."""
         produce, topic, partitions = self._producer.produce, stream.topic, stream.partitions
         first, step = stream.next, stream.step
         end = first + count * step
-        payloads = stream.source.take(first, count, step)
+        shape = stream.form.shape % intended_ms
+        payloads = stream.payloads(first, count, intended_ms)
         ids = range(stream.id(first), stream.id(end), stream.of * step)
         for record, id_, payload in zip(range(first, end, step), ids, payloads, strict=True):
             value = shape % (id_, payload)
@@ -173,7 +183,7 @@ class OpenLoop:
         stream.next = end
         return True
 
-    def _send_keyed(self, stream: Stream, count: int, shape: bytes, end_ms: int) -> bool:
+    def _send_keyed(self, stream: Stream, count: int, intended_ms: int, end_ms: int) -> bool:
         """Do the same with records that have keys.
 
         This is a loop of its own, because each further step in the other one is felt at high rates.
@@ -184,7 +194,8 @@ class OpenLoop:
         end = first + count * step
         records = range(first, end, step)
         ids = range(stream.id(first), stream.id(end), stream.of * step)
-        payloads = stream.source.take(first, count, step)
+        shape = stream.form.shape % intended_ms
+        payloads = stream.payloads(first, count, intended_ms)
         keys = stream.keys.take(first, count, step)
         if stream.chosen is None:
             partitions: Sequence[int] = [record % stream.partitions for record in records]

@@ -35,7 +35,7 @@ from streamgauge.load.messages import (
     TickLine,
 )
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import in_memory, streamed
+from streamgauge.load.payloads import Memory, in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
@@ -96,6 +96,7 @@ class Sender:
                 form=form,
                 keys=sources.keys,
                 chosen=sources.partitions,
+                shifts=None if payloads.shifts is None else Memory(payloads.shifts),
             )
 
     def configuration(self) -> Markers:
@@ -149,10 +150,12 @@ class Sender:
     def _marker(self, name: str, record: int, payload: bytes | None) -> tuple[str, int, Single]:
         """Make a marker, which goes to the partition of its number."""
         stream = self._streams[name]
-        id_ = stream.id(record)
+        id_, now_ms = stream.id(record), time.time_ns() // _NS
         if payload is None:
-            (payload,) = stream.source.take(record, 1, 1)
-        value = stream.form.value(id_, time.time_ns() // _NS, payload)
+            (payload,) = stream.payloads(record, 1, now_ms)
+        elif stream.shifts is not None and b"%d" in payload:
+            payload %= now_ms
+        value = stream.form.value(id_, now_ms, payload)
         key = self._payloads[name].marker_key
         return name, id_, Single(stream.topic, record % stream.partitions, value, key)
 

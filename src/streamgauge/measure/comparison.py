@@ -39,6 +39,7 @@ _BY_APPEND_TIME = {
     "latency",
     "event_latency",
     "processing_latency",
+    "pre_window_latency",
     "window_latency",
     "lateness",
     "behind",

@@ -65,7 +65,8 @@ def seconds(latencies: pa.Table) -> dict[str, Floats]:
 def summarize(latencies: pa.Table) -> dict[str, float]:
     """Return the statistics of all latencies by the names of their metrics."""
     metrics: dict[str, float] = {}
-    for name, values_s in seconds(latencies).items():
+    kinds = {**seconds(latencies), "pre_window_latency": _before_window(latencies)}
+    for name, values_s in kinds.items():
         metrics |= statistics.named(name, values_s)
     return metrics
 
@@ -77,6 +78,15 @@ def passed_ms(latencies: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def _since(latencies: pa.Table, name: str) -> Floats:
-    known_ms = pc.drop_null(passed_ms(latencies, name))
-    values_s: Floats = known_ms.to_numpy().astype(np.float64) / 1000
+    return _known_s(passed_ms(latencies, name))
+
+
+def _before_window(latencies: pa.Table) -> Floats:
+    """Return what passed between an output's event time and the engine's taking in."""
+    event = pc.coalesce(*(latencies[name] for name in SINCE["event_latency"]))
+    return _known_s(pc.subtract(latencies["ingested"], event))
+
+
+def _known_s(passed_ms: pa.ChunkedArray) -> Floats:
+    values_s: Floats = pc.drop_null(passed_ms).to_numpy().astype(np.float64) / 1000
     return values_s

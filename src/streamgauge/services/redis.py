@@ -10,8 +10,9 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict
 
@@ -40,6 +41,8 @@ PROGRAMS = ("redis-server", "valkey-server")
 OLDEST = (6, 2)
 """The first version that can leave its process title, and so our marker, alone."""
 ANSWER_WITHIN_S = 5.0
+SLOW_S = 2.0
+"""A server that takes longer for a single write is the limit, whatever an engine does."""
 _READY_ANSWER_S = 1.0
 _VERSION_WITHIN_S = 10.0
 _CHECK_KEY_LIVES_S = 60
@@ -278,6 +281,10 @@ class EmbeddedRedis(Embedded[RedisEndpoint]):
         """Return a URL without the password."""
         return endpoint.address
 
+    def asking(self, endpoint: RedisEndpoint) -> Callable[[], str | None]:
+        """Ask whether it answers, and takes writes."""
+        return partial(trouble, endpoint)
+
 
 class GivenRedis(GivenService[RedisEndpoint]):
     """A server given by address; only keys that begin with `streamgauge-` are ours."""
@@ -314,6 +321,10 @@ class GivenRedis(GivenService[RedisEndpoint]):
         except (RedisError, OSError) as error:
             raise TrialInvalid(f"Redis does not tell its time: {error}") from error
 
+    def asking(self) -> Callable[[], str | None]:
+        """Ask whether it answers, and takes writes."""
+        return partial(trouble, self.endpoint)
+
     def _refused(self, reason: str, remedy: str) -> NotReady:
         return NotReady(f"cannot use Redis at {self.endpoint.address}: {reason}", remedy)
 
@@ -331,6 +342,21 @@ def connect(endpoint: RedisEndpoint, answer_within_s: float = ANSWER_WITHIN_S) -
         retry=Retry(NoBackoff(), 0),
         protocol=2,  # every server speaks it
     )
+
+
+def trouble(endpoint: RedisEndpoint) -> str | None:
+    """Tell why a server cannot be worked with: it is slow, or refuses what is written to it."""
+    from redis import RedisError, TimeoutError
+
+    try:
+        with connect(endpoint, SLOW_S) as client:
+            # It stays where it is: a second later comes the next.
+            client.set("streamgauge-check", "here", ex=_CHECK_KEY_LIVES_S)
+    except TimeoutError:
+        return f"it did not answer within {SLOW_S:g} s"
+    except (RedisError, OSError) as error:
+        return f"it refuses a write: {error}"
+    return None
 
 
 def _problem(client: Client) -> tuple[str, str] | None:

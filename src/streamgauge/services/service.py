@@ -125,6 +125,8 @@ class RunningService(Generic[E_co]):
     """Host and port of a given service."""
     clock_offset: Callable[[], float] | None = None
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
+    ask: Callable[[], str | None] | None = None
+    """Asks whether it does its part, and tells why not; None for one that cannot be asked."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the service's process trees."""
@@ -144,6 +146,10 @@ class RunningService(Generic[E_co]):
             host, port = self.place
             return f"{host}:{port} does not answer: {error.strerror or error}"
         return None
+
+    def trouble(self) -> str | None:
+        """Tell why it does not do its part though it lives; takes a moment."""
+        return None if self.ask is None else self.ask()
 
 
 @contextlib.contextmanager
@@ -219,6 +225,10 @@ class Embedded(ABC, Generic[E]):
     def address(self, endpoint: E) -> str:
         """Return an address that the service's `parse` reads, without secrets."""
 
+    def asking(self, endpoint: E) -> Callable[[], str | None] | None:  # noqa: ARG002
+        """Return what asks whether it does its part, once a second during a trial."""
+        return None
+
     def start(
         self, instance: Instance, argv: Sequence[str | Path], log: Path, **how: Any
     ) -> Process:
@@ -285,7 +295,8 @@ class Embedded(ABC, Generic[E]):
                 member.stop()
                 member.log.unlink(missing_ok=True)
             members, endpoint = self._launch(instance, stack)
-        return RunningService(self.name, self.role, endpoint, tuple(members))
+        ask = self.asking(endpoint)
+        return RunningService(self.name, self.role, endpoint, tuple(members), ask=ask)
 
     def _wait_for(self, members: Sequence[Process], endpoint: E) -> None:
         """Wait until it answers, as long as all of its processes live."""
@@ -323,8 +334,17 @@ class GivenService(ABC, Generic[E]):
         """Check it; there is nothing to wait for or to stop."""
         self.check()
         return lambda: RunningService(
-            self.name, self.role, self.endpoint, place=self.place(), clock_offset=self.clock_offset
+            self.name,
+            self.role,
+            self.endpoint,
+            place=self.place(),
+            clock_offset=self.clock_offset,
+            ask=self.asking(),
         )
+
+    def asking(self) -> Callable[[], str | None] | None:
+        """Return what asks whether it does its part, once a second during a trial."""
+        return None
 
     @contextlib.contextmanager
     def up(self) -> Iterator[RunningService[E]]:

@@ -74,7 +74,7 @@ JSON = Form(
     opening=b'{"id":',
     pattern=r'^\{"id":(?P<id>\d+),"intended":(?P<intended>\d+),"',
     output_pattern=r'^\s*\{\s*"id"\s*:\s*(?P<id>\d+)\s*[,}]',
-    payload_pattern=rb'"[^"]+"\s*:.+\}',
+    payload_pattern=rb'"(?:[^"\\]|\\.)+"\s*:.+\}',
 )
 """`{"id":1,"intended":1700000000000,"name":…}`; the payload is `"name":…}`, one field at least."""
 FORMS = (FRONT, JSON)

@@ -40,6 +40,10 @@ class Payloads:
     markers of its own."""
     marker_key: bytes | None = None
     """Key of markers and sentinels."""
+    shifts: Sequence[int] | None = None
+    """Where each payload carries its event time: how many milliseconds that is after the intended
+    time, record by record and then from the beginning again. Payloads are formats then that take
+    it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
 
 
 @dataclass(frozen=True)

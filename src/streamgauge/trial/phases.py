@@ -46,7 +46,7 @@ from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
 from streamgauge.trial.probes import trial_probes
-from streamgauge.trial.watch import LimitPassed, Watch
+from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
 if TYPE_CHECKING:
@@ -129,10 +129,8 @@ class Trial:
 
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
-        for name, service in self.bench.told().items():
-            if failure := service.lost():
-                error = TrialInvalid(f"{name} died: {failure}")
-                break
+        if cause := at_fault(self.bench.told()) or self.watch.troubles.first:
+            error = TrialInvalid(cause)
         if not isinstance(error, Unmeasured):
             raise error
         self.outcome.status = "failed" if isinstance(error, TrialFailed) else "invalid"
@@ -208,9 +206,10 @@ class Trial:
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
-        return trial_probes(
+        probes = trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
+        return {**probes, "troubles": self.watch.troubles.sample}
 
     def _prepare_tables(self) -> None:
         if isinstance(self.workload, HasTables) and self.query.tables:
@@ -335,7 +334,7 @@ class Trial:
         end_s = clock.monotonic() + limit_s + self._still_s
         markers = sender.markers()
         try:
-            if self.query.needs_sentinels:
+            if self.query.needs_sentinels and not self._pulse:
                 # One that overtook a record of another partition would close its window too early.
                 left_s = end_s - clock.monotonic()
                 consumed = self._telling(lambda: drainage.passed(markers))

@@ -62,9 +62,42 @@ class Served(Mortal, Protocol):
     def lost(self) -> str | None:
         """Tell why it cannot be used any more, or None; may take a moment."""
 
+    def trouble(self) -> str | None:
+        """Tell why it does not do its part though it lives, or None; may take a moment."""
+
 
 class LimitPassed(Exception):
     """What was waited for did not come in time."""
+
+
+class Troubles:
+    """Asks services whether they do their part, in the sampler's thread, and remembers what not."""
+
+    def __init__(self, services: Mapping[str, Served]) -> None:
+        self._services = services
+        self.first: str | None = None
+
+    def sample(self, at_s: float) -> Mapping[str, float]:  # noqa: ARG002 - a probe
+        """Ask each."""
+        for name, service in self._services.items():
+            if self.first is None and (trouble := service.trouble()):
+                self.first = in_trouble(name, trouble)
+        return {}
+
+
+def in_trouble(name: str, trouble: str) -> str:
+    """Say it."""
+    return f"{name} does not do its part: {trouble}"
+
+
+def at_fault(services: Mapping[str, Served]) -> str | None:
+    """Name a service that is to blame, where there is one; may take a moment."""
+    for name, service in services.items():
+        if failure := service.lost():
+            return f"{name} died: {failure}"
+        if trouble := service.trouble():
+            return in_trouble(name, trouble)
+    return None
 
 
 class Watch:
@@ -74,6 +107,7 @@ class Watch:
         self, services: Mapping[str, Served], folders: Sequence[Path], clock: Clock | None = None
     ) -> None:
         self.services = services
+        self.troubles = Troubles(services)
         self.sender: Offering | None = None
         self.job: Job | None = None
         self.clock = clock or Clock()
@@ -90,6 +124,8 @@ class Watch:
         for name, service in self.services.items():
             if failure := service.failure():
                 raise TrialInvalid(f"{name} died: {failure}")
+        if self.troubles.first is not None:
+            raise TrialInvalid(self.troubles.first)
         if self.sender is not None and (failure := self.sender.failure()):
             self._blame_services()
             raise TrialInvalid(f"the sender died: {failure}")
@@ -120,9 +156,8 @@ class Watch:
     def _blame_services(self) -> None:
         """Give a dying service a moment to be seen as the cause."""
         self.clock.sleep(0.5)
-        for name, service in self.services.items():
-            if failure := service.lost():
-                raise TrialInvalid(f"{name} died: {failure}")
+        if cause := at_fault(self.services):
+            raise TrialInvalid(cause)
 
     def _check_clock(self) -> None:
         self.clock_moved_s = max(self.clock_moved_s, abs(self.clock.offset() - self._offset_s))

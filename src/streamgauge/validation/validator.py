@@ -110,6 +110,7 @@ def validate(
             closed_by=job.partitions if job.closed_by_records else 0,
             # What a query did to its tables is looked at here: tasks have no use for them.
             tables={} if done is not None else tables,
+            seed=job.seed,
         ),
         buckets=plan.buckets(counts),
         judged=answers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from streamgauge.engines.faults import Output
 from streamgauge.spec.endpoints import Services
 from streamgauge_toy import KEPT, store
 
@@ -24,15 +25,15 @@ class Writer:
         self._redis = store(services)
         self._unset: set[str] = set()
 
-    def write(self, keys: Sequence[str]) -> None:
+    def write(self, outputs: Sequence[Output]) -> None:
         now_ms = time.time_ns() // 1_000_000
-        found = {key: now_ms for key in keys if key not in self._unset}
+        found = {each.key: now_ms for each in outputs if each.key not in self._unset}
         if found:
             self._redis.hset(KEPT, mapping=found)
 
-    def spoil(self, fault: str, key: str) -> None:
+    def spoil(self, fault: str, output: Output) -> None:
         assert fault == "unset"
-        self._unset.add(key)
+        self._unset.add(output.key)
 
     def close(self) -> None:
         self._redis.close()

@@ -52,6 +52,7 @@ def test_event_and_ingestion_times_count_where_they_are_known():
     values = seconds(rows)
     assert values["event_latency"].tolist() == [0.6, 0.6]
     assert values["processing_latency"].tolist() == [0.4]
+    assert summarize(rows)["pre_window_latency.max"] == 0.2
 
 
 def test_without_windows_there_is_no_window_latency():

@@ -14,12 +14,16 @@ class Thing:
     """Something that lives until it is told why it died."""
 
     died: str | None = None
+    slow: str | None = None
 
     def failure(self) -> str | None:
         return self.died
 
     def lost(self) -> str | None:
         return self.died
+
+    def trouble(self) -> str | None:
+        return self.slow
 
     def processes(self) -> Sequence[int]:
         return []
@@ -45,6 +49,25 @@ class FakeTime:
 
 def watch(tmp_path: Path, time: FakeTime, **services: Thing) -> Watch:
     return Watch(services, [tmp_path], time.clock())
+
+
+def test_a_service_in_trouble_makes_the_trial_invalid_even_when_that_has_passed(
+    tmp_path: Path,
+) -> None:
+    store = Thing(slow="it did not answer within 2 s")
+    looked = watch(tmp_path, FakeTime(), redis=store)
+    looked.check()
+    looked.troubles.sample(0.0)
+    store.slow = None
+    with pytest.raises(TrialInvalid, match="redis does not do its part: it did not answer"):
+        looked.check()
+
+
+def test_an_engine_that_dies_of_a_full_store_is_not_to_blame(tmp_path: Path) -> None:
+    looked = watch(tmp_path, FakeTime(), redis=Thing(slow="it refuses a write: OOM"))
+    looked.job = Thing(died="an exception in a task")  # type: ignore[assignment]
+    with pytest.raises(TrialInvalid, match="redis does not do its part: it refuses a write: OOM"):
+        looked.check()
 
 
 def test_a_dead_service_makes_the_trial_invalid(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ A workload hands them over as `FACTS`, by query, in its file `spark_facts.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.jobfile import JobSpec
 
 Mode = Literal["realtime", "microbatch", "continuous"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -18,6 +19,10 @@ LEAST_RATE = 10.0
 """Records per second and partition that a load needs where records close windows."""
 _STATE_KEPT_MS = 10_000
 """How long the state of a window is kept that records have closed: it costs only memory there."""
+
+
+def _fit(job: JobSpec, mode: Mode) -> str | None:  # noqa: ARG001 - any of them
+    return None
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class QueryFacts:
     """Modes that cannot give one final output per key, each with the reason."""
     closed_by_records: frozenset[Mode] = frozenset()
     """Modes in which the first record of the next window, in every partition, lets a window out."""
+    unfit: Callable[[JobSpec, Mode], str | None] = _fit
+    """Tells why an allowed mode cannot run the query with a job's parameters; None when it can."""
     checkpoint_s: float = 300.0
     """Interval of checkpoints in real-time mode; each is a gap of some tenths of a second."""
     watermark_delay_ms: int = 0
@@ -82,6 +89,14 @@ class QueryFacts:
             if mode == wanted:
                 return mode
         raise unknown_name("mode of spark", wanted, MODES)
+
+    def refuse_unfit(self, job: JobSpec, mode: Mode) -> None:
+        """Raise a UsageError when a mode cannot run the query with the job's parameters."""
+        if reason := self.unfit(job, mode):
+            others = " or mode=".join(each for each in self.modes if each != mode)
+            raise UsageError(
+                f"spark cannot run {job.query} in mode {mode}: {reason}", f"Use -E mode={others}."
+            )
 
 
 def query_facts(workload: str, query: str) -> QueryFacts:

@@ -23,7 +23,7 @@ from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
-from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext
+from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.jobfile import JobSpec, ProgressWriter
@@ -39,9 +39,13 @@ def main(argv: list[str]) -> int:
     with _session(job) as spark, ProgressWriter(job.progress) as writer:
         reporter = ProgressReporter(endpoints, writer, collection_time(spark))
         reporter.listen(spark)
-        query = start(spark, job, endpoints, Path(job.scratch) / "checkpoint")
+        checkpoint = Path(job.scratch) / "checkpoint"
+        query = start(spark, job, endpoints, checkpoint)
         while query.isActive:
-            reporter.report_status(query)
+            if job.mode == "continuous":
+                reporter.report_epoch(checkpoint)
+            else:
+                reporter.report_status(query)
             time.sleep(POLL_S)
         sys.stderr.write(f"the query ended: {query.exception() or 'nobody knows why'}\n")
     return 1
@@ -62,6 +66,8 @@ def start(
     result = build(streams, QueryContext(spark, job, endpoints))
     if isinstance(result, BatchWriter):
         sink = result.rows.writeStream.foreachBatch(result.write)
+    elif isinstance(result, Dropped):
+        sink = result.rows.writeStream.format("noop")
     else:
         assert endpoints.output is not None, "a query that writes to a topic gets one"
         sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))

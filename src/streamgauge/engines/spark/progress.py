@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import AwareDatetime, BaseModel, Field
@@ -64,7 +65,18 @@ class ProgressReporter:
     def report_status(self, query: HasStatus) -> None:
         """Report whether anything is left to do."""
         status = query.status
-        idle = not (status["isDataAvailable"] or status["isTriggerActive"])
+        self._report(idle=not (status["isDataAvailable"] or status["isTriggerActive"]))
+
+    def report_epoch(self, checkpoint: Path) -> None:
+        """Report the epochs that continuous processing has committed: it tells nothing of them.
+
+        It is idle when nothing came from one epoch to the next.
+        """
+        before, newest = (offsets(event, self._streams) for event in committed_epochs(checkpoint))
+        self._finished |= newest
+        self._report(idle=before == newest)
+
+    def _report(self, *, idle: bool) -> None:
         gc_ms = None if self._gc_ms is None else self._gc_ms()
         with self._lock:
             self._writer.report(self._finished, idle=idle, gc_ms=gc_ms)
@@ -130,6 +142,22 @@ def finished_batch(event: Mapping[str, Json]) -> BatchReport:
         records=read.records,
         dropped=sum(dropped) if dropped else None,
     )
+
+
+def committed_epochs(checkpoint: Path) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+    """Return the last two epochs in a checkpoint, as far as `offsets` reads a progress event."""
+    numbers = (int(file.name) for file in checkpoint.glob("commits/*") if file.name.isdigit())
+    newest = max(numbers, default=-1)
+    return _epoch(checkpoint, newest - 1), _epoch(checkpoint, newest)
+
+
+def _epoch(checkpoint: Path, number: int) -> Mapping[str, Json]:
+    """Read an epoch's entry: a version, a line about the query, and a line for each source."""
+    try:
+        lines = (checkpoint / "offsets" / str(number)).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    return {"sources": [{"endOffset": json.loads(line)} for line in lines[2:]]}
 
 
 def offsets(event: Mapping[str, Json], streams: Mapping[str, str]) -> dict[str, list[int]]:

@@ -36,10 +36,18 @@ class BatchWriter:
     """Called with the rows of a micro-batch and its number; must bear being called again."""
 
 
+@dataclass(frozen=True)
+class Dropped:
+    """The end of a query that writes while it computes, which continuous processing can as well."""
+
+    rows: DataFrame
+    """Nothing is done with them, but that they are computed."""
+
+
 Streams = Mapping[str, "DataFrame"]
 """Each with the columns key, partition, offset, timestamp and value."""
 
-Build = Callable[[Streams, QueryContext], "DataFrame | BatchWriter"]
+Build = Callable[[Streams, QueryContext], "DataFrame | BatchWriter | Dropped"]
 """A query's program; its rows need a column `value`, which goes to the output topic.
 
 A workload hands them over as `QUERIES`, by query, in its file `spark.py`.

@@ -71,6 +71,7 @@ def resolve(
     """
     _refuse_unknown(job.options)
     mode = facts.choose_mode(job.query, job.options.get("mode", job.mode), job.least_rate)
+    facts.refuse_unfit(job, mode)
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
     carried = transport_part(job.transport)

@@ -8,6 +8,7 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
+from streamgauge.engines.faults import Output
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.workloads.espbench import database, ddl
@@ -64,18 +65,20 @@ class TimesWriter:
             autocommit=True,
         )
 
-    def write(self, keys: Sequence[str]) -> None:
-        """Set the times of these keys to the database's clock; the first write wins."""
+    def write(self, outputs: Sequence[Output]) -> None:
+        """Set the times of their keys to the database's clock; the first write wins."""
+        keys = [output.key for output in outputs if output.key not in self._unset]
         for what, column in _COLUMNS.items():
-            rows = [_row(key) for key in keys if key.endswith(what) and key not in self._unset]
+            rows = [_row(key) for key in keys if key.endswith(what)]
             if rows:
                 statement = sql.SQL(_UPDATE).format(
                     table=self._table, column=sql.Identifier(column)
                 )
                 self._connection.execute(statement, [list(c) for c in zip(*rows, strict=True)])
 
-    def spoil(self, fault: str, key: str) -> None:
+    def spoil(self, fault: str, output: Output) -> None:
         """Leave a time unset, set it too early, or change what is not ours to change."""
+        key = output.key
         if fault == "unset":
             self._unset.add(key)
             return

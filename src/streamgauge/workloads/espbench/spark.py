@@ -6,7 +6,7 @@ splitting the whole value at TABs leaves mf01 in the third part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType
 
+from streamgauge.engines.spark.closing import AFTER, closed_by_records
 from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench.spark_sos import outlier_probabilities
@@ -50,7 +51,8 @@ def sensor_status(streams: Streams, context: QueryContext) -> DataFrame:
     )
     summary = (F.avg(mf01).alias("mean"), F.min(mf01), F.max(mf01), F.count(mf01))
     if context.job.closed_by_records:
-        seconds = _closed_by_records(records, summary, context.job.partitions)
+        partitions = context.job.partitions
+        seconds = closed_by_records(_halves(records), ["window"], summary, partitions)
     else:
         seconds = records.groupBy(F.window("timestamp", "1 second")).agg(*summary)
     value = F.concat_ws(
@@ -62,32 +64,13 @@ def sensor_status(streams: Streams, context: QueryContext) -> DataFrame:
     return seconds.select(value.alias("value"))
 
 
-def _closed_by_records(records: DataFrame, summary: Sequence[Column], partitions: int) -> DataFrame:
-    """Summarize each second, let out once: by the first records of the next one.
-
-    In real-time mode every record changes the windows that it is in, and each change is an output.
-    So the windows have two seconds: the first is summarized, and in the second the records of each
-    partition are counted. All of a partition's records of the first second have been seen when one
-    of the next comes, since append times never go down. The change that is let through is the one
-    in which the last partition has its first record there.
-    """
+def _halves(records: DataFrame) -> DataFrame:
+    """Put each record into the window that it is in, and into the one that it closes."""
     in_first = F.col("timestamp") < F.col("window.start") + F.expr("interval 1 second")
-    split = records.select("*", F.window("timestamp", "2 seconds", "1 second")).select(
+    return records.select("*", F.window("timestamp", "2 seconds", "1 second")).select(
         "window",
         F.when(in_first, F.col("mf01")).alias("mf01"),
-        F.when(~in_first, F.col("partition")).alias("after"),
-    )
-    after = [
-        F.count_if(F.col("after") == number).alias(f"after{number}") for number in range(partitions)
-    ]
-    latest = F.last("after", ignorenulls=True).alias("latest")
-    counts = F.array(*(f"after{number}" for number in range(partitions)))
-    return (
-        split.groupBy("window")
-        .agg(*summary, latest, *after)
-        # The first record of all also is the first one after a second that has none.
-        .where(F.col("count(mf01)") > 0)
-        .where((F.array_min(counts) > 0) & (F.get(counts, F.col("latest")) == 1))
+        F.when(~in_first, F.col("partition")).alias(AFTER),
     )
 
 

@@ -89,18 +89,44 @@ class Query:
         self.status = {"message": "", "isDataAvailable": data, "isTriggerActive": active}
 
 
-def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
-    inputs = {"sensor1": "t-1", "sensor2": "t-2"}
-    endpoints = Endpoints(
-        transport="kafka",
-        via=KafkaEndpoint("127.0.0.1:1"),
-        inputs=inputs,
-        output="t-out",
-        partitions=1,
-        group="group",
-    )
+ENDPOINTS = Endpoints(
+    transport="kafka",
+    via=KafkaEndpoint("127.0.0.1:1"),
+    inputs={"sensor1": "t-1", "sensor2": "t-2"},
+    output="t-out",
+    partitions=1,
+    group="group",
+)
+
+
+def test_continuous_processing_has_finished_what_it_has_committed(tmp_path: Path) -> None:
+    for folder in ("offsets", "commits"):
+        (tmp_path / folder).mkdir()
+
+    def epoch(number: int, first: int, second: int) -> None:
+        sources = "\n".join(
+            json.dumps(each) for each in ({"t-1": {"0": first}}, {"t-2": {"0": second}})
+        )
+        (tmp_path / "offsets" / str(number)).write_text('v1\n{"batchWatermarkMs":0}\n' + sources)
+
     with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
-        reporter = ProgressReporter(endpoints, writer, gc_ms=lambda: 40)
+        reporter = ProgressReporter(ENDPOINTS, writer)
+        reporter.report_epoch(tmp_path)
+        for number, first in enumerate((5, 9, 9)):
+            epoch(number, first, 3)
+            (tmp_path / "commits" / f".{number}.crc").touch()
+            (tmp_path / "commits" / str(number)).touch()
+            epoch(number + 1, first + 70, 3)  # not committed yet
+            reporter.report_epoch(tmp_path)
+    lines = [json.loads(x) for x in (tmp_path / "progress.jsonl").read_text().splitlines()]
+    assert [(line["finished"]["sensor1"][0], line["idle"]) for line in lines] == [
+        (0, True), (5, False), (9, False), (9, True),
+    ]  # fmt: skip
+
+
+def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
+    with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
+        reporter = ProgressReporter(ENDPOINTS, writer, gc_ms=lambda: 40)
         reporter.report_status(Query(data=True, active=False))
         reporter.report_batch(EVENT)
         reporter.report_status(Query(data=False, active=True))
