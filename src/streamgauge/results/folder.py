@@ -23,6 +23,7 @@ from pydantic_core import from_json
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
+from streamgauge.spec.reading import first_fault
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
@@ -118,7 +119,10 @@ class RunFolder:
             _check_schema(file, content)
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:
-            raise UsageError(f"{self.path} is no readable run: {error}") from None
+            raise UsageError(
+                f"{self.path} is no readable run: {_reason(error)}",
+                "Remove it, or restore run.json.",
+            ) from None
         if record.status == "running" and not _runs(record.owner):
             return record.model_copy(update={"status": "interrupted"})
         return record
@@ -164,7 +168,10 @@ class RunFolder:
                 try:
                     yield TrialResult.model_validate_json(file.read_text("utf-8"))
                 except (OSError, ValueError) as error:
-                    raise UsageError(f"{file} is no readable trial: {error}") from None
+                    raise UsageError(
+                        f"{file} is no readable trial: {_reason(error)}",
+                        "Remove the trial's folder, or restore the file.",
+                    ) from None
 
     def count_finished(self) -> int:
         """Count the finished trials without reading them."""
@@ -237,6 +244,10 @@ def _check_schema(file: Path, content: Mapping[str, Any]) -> None:
         f"{file} was written by an older version of streamgauge",
         "look at it with that version, or run it again: its `command` is in the file",
     )
+
+
+def _reason(error: Exception) -> str:
+    return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _number(trial: Path) -> int:

@@ -264,7 +264,7 @@ def test_the_outline_counts_what_a_good_search_takes() -> None:
     ("given", "part"),
     [
         ({"rates": ["2k/s", "1k/s"]}, "2k/s and 1k/s"),
-        ({"rates": ["2k/s", "2k/s"]}, "2k/s and 2k/s"),
+        ({"rates": ["2k/s", "2k/s"]}, "2k/s is named twice"),
         ({"rates": ["1k/s", "2k/s", "3k/s"]}, "two limits"),
         ({"repeats": 3}, "repeats"),
         ({"schedule": "poisson:1k/s"}, "constant rates"),
