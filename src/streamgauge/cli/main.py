@@ -39,7 +39,8 @@ def execute(arguments: Sequence[str]) -> int:
         return _closed_pipe()
     except Exception as error:
         # A library that is interrupted may fail in a way of its own.
-        return _interrupted() if asked_to_end() else _explain(error, arguments)
+        surprise = asked_to_end() and not isinstance(error, Interrupted)
+        return _interrupted() if surprise else _explain(error, arguments)
     if result == Interrupted.exit_code:  # Typer's own answer to Ctrl-C
         return _interrupted()
     return result if isinstance(result, int) else 0
@@ -48,7 +49,7 @@ def execute(arguments: Sequence[str]) -> int:
 def _explain(error: Exception, arguments: Sequence[str]) -> int:
     """Tell what went wrong; whatever nobody has thought of is a bug of ours."""
     if isinstance(error, StreamgaugeError):
-        _report(error.message, error.remedy)
+        _report(error.message, error.remedy, "" if isinstance(error, Interrupted) else "error: ")
         return error.exit_code
     if isinstance(error, typer.TyperException):
         _report(_message(error), f"See streamgauge {_command(arguments)}--help.")
@@ -69,8 +70,8 @@ def _interrupted() -> int:
     return Interrupted.exit_code
 
 
-def _report(message: str, remedy: str | None) -> None:
-    sys.stderr.write(f"error: {message}\n")
+def _report(message: str, remedy: str | None, lead: str = "error: ") -> None:
+    sys.stderr.write(f"{lead}{message}\n")
     if remedy:
         sys.stderr.write(f"  {remedy}\n")
 

@@ -31,6 +31,8 @@ Examples:
   streamgauge runs --engine spark --query q3 --since 7d
   streamgauge runs --tag branch=main --status done"""
 
+_RUNS = Path("runs")
+"""The folder of all runs by default; it may not be there yet."""
 RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")]
 
 
@@ -67,10 +69,13 @@ def runs(
     """List runs, the latest first."""
     from datetime import UTC, datetime
 
-    from streamgauge.report.listing import run_lines
+    from streamgauge.errors import UsageError
+    from streamgauge.report.listing import entry, run_lines
     from streamgauge.results.folder import all_runs
     from streamgauge.results.history import STATUSES, Wanted, parse_since, select
 
+    if runs_dir != _RUNS and not runs_dir.is_dir():
+        raise UsageError(f"there is no folder {runs_dir}", "Look at --runs-dir.")
     if status is not None and status not in STATUSES:
         raise unknown_name("status", status, STATUSES)
     start = parse_since(since, datetime.now(UTC)) if since else None
@@ -79,7 +84,7 @@ def runs(
     for problem in unreadable:
         progress(f"left out: {problem.splitlines()[0]}")
     if as_json:
-        print_json({"runs": [{"run": r.id, "status": r.status} for _, r in found]})
+        print_json({"runs": [entry(folder, record) for folder, record in found]})
     elif found:
         for line in run_lines(found):
             print_line(line)
@@ -117,21 +122,46 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
         print_json({"workload": workload.name, "queries": described})
         return
     print_line(f"{workload.name} (version {workload.version}): {workload.title}\n")
+    width = max(len(query.name) for query in queries)
     for query in queries:
         by_name = "" if query.name in workload.default_queries else " (run by name only)"
-        print_line(f"  {query.name:9} {query.title}{by_name}")
-        print_line(f"            reads {', '.join(query.streams)}; writes a {query.output}")
+        print_line(f"  {query.name:<{width}}  {query.title}{by_name}")
+        print_line(f"  {'':<{width}}  reads {', '.join(query.streams)}; writes a {query.output}")
         for engine, modes in _modes(workload, query.name):
-            print_line(f"            on {engine}: {', '.join(modes.allowed)}")
+            print_line(f"  {'':<{width}}  on {engine}: {', '.join(modes.allowed)}")
             for mode, reason in modes.refused.items():
-                print_line(f"              not {mode}: {reason}")
+                print_line(f"  {'':<{width}}    not {mode}: {reason}")
     print_line("\nCoverage of core functions:")
     for function in dict.fromkeys(name for query in queries for name in query.functions):
         covered = [query.name for query in queries if function in query.functions]
         print_line(f"  {function:32} {', '.join(covered)}")
+    _show_parameters(workload)
+
+
+def _show_parameters(workload: Workload) -> None:
+    """Print what -P takes: each parameter's default, meaning and an example."""
+    fields = workload.parameters.model_fields
+    rows = [
+        (name, f"default {_plain(field.default)}", " ".join((field.description or "").split()))
+        for name, field in fields.items()
+    ]
+    names, defaults = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
     print_line("\nParameters (-P key=value):")
-    for name, field in workload.parameters.model_fields.items():
-        print_line(f"  {name:12} default {field.default}")
+    for name, default, meaning in rows:
+        print_line(f"  {name:<{names}}  {default:<{defaults}}  {meaning}".rstrip())
+        for example in fields[name].examples or ():
+            print_line(f"  {'':<{names}}  {'':<{defaults}}  as in -P {example}")
+
+
+def _plain(value: object) -> str:
+    """Write a default as it would be typed."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _modes(workload: Workload, query: str) -> Iterator[tuple[str, Modes]]:

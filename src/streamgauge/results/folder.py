@@ -10,6 +10,7 @@ repeats.csv              the same over the repeats of each trial, if trials were
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
 SCHEMA = 2
+_MAY_CONTROL = re.compile(rb"\\u00|\\[bfr]|\x7f|\xc2[\x80-\x9f]")
+"""How a control character is written in JSON; without any a file needs no second look."""
 RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
 
 
@@ -115,7 +118,7 @@ class RunFolder:
         """Read run.json; a run whose process is gone reads as interrupted."""
         file = self.path / "run.json"
         try:
-            content = from_json(file.read_bytes())
+            content = _content(file)
             _check_schema(file, content)
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:
@@ -166,7 +169,7 @@ class RunFolder:
             file = folder / "trial.json"
             if file.exists():
                 try:
-                    yield TrialResult.model_validate_json(file.read_text("utf-8"))
+                    yield TrialResult.model_validate(_content(file))
                 except (OSError, ValueError) as error:
                     raise UsageError(
                         f"{file} is no readable trial: {_reason(error)}",
@@ -227,6 +230,30 @@ def tagged(record: RunRecord, name: str) -> bool:
     tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
+
+
+def printable(text: str) -> str:
+    """Return a text that moves no cursor and sets no colour; lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
+
+
+def _content(file: Path) -> Any:
+    """Read a JSON file whose texts may go to a terminal, whoever wrote them."""
+    written = file.read_bytes()
+    content = from_json(written)
+    return _all_printable(content) if _MAY_CONTROL.search(written) else content
+
+
+def _all_printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_all_printable(each) for each in value]
+    if isinstance(value, dict):
+        return {printable(key): _all_printable(each) for key, each in value.items()}
+    return value
 
 
 def _check_schema(file: Path, content: Mapping[str, Any]) -> None:

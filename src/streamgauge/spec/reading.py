@@ -64,7 +64,7 @@ def read(
 
 def first_fault(error: ValidationError, where: str = "") -> str:
     """Put the first thing that Pydantic found into a sentence: the place and the reason."""
-    finding = dict(error.errors(include_url=False)[0])
+    finding: dict[str, Any] = dict(error.errors(include_url=False)[0])
     place = [str(part) for part in finding["loc"]]
     if place and place[-1] == "[key]":
         place = place[:-2]
