@@ -1,5 +1,7 @@
 """The whole experiment against simulated engines: from the probe to the answer."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamgauge.errors import UsageError
@@ -366,3 +368,20 @@ def test_what_follows_a_search_can_be_chosen() -> None:
 def test_what_cannot_follow_a_search_is_refused(after: str) -> None:
     with pytest.raises(ValueError, match="neither a share of the rate"):
         Sustainable(asked(experiment_options={"after": [after]}))
+
+
+@pytest.mark.parametrize("limit", [5_000.0, 2_000_000.0])
+def test_a_quick_search_is_short_and_stays_below_the_harness(limit: float) -> None:
+    run = asked(
+        quick=True,
+        experiment_options={},
+        duration_s=20.0,
+        warmup_s=15.0,
+        origins={"duration": "quick", "warmup": "quick"},
+    )
+    history, found, code = search(run, simulate(replace(KINDS["steady"], capacity=limit)))
+    searched = [result.spec for result in history if not result.spec.preload]
+    assert max(spec.rate for spec in searched) <= 20_000
+    assert sum(result.spec.load_s for result in history) < 180
+    assert (found.rate is not None, code) == (True, 0)
+    assert found.limit == ("engine" if limit < 20_000 else "search")
