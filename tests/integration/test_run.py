@@ -109,7 +109,9 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
         assert f"{role} died" in result.cause, (role, phase)
         headline, _, tail = result.cause.partition("\n")
         assert "signal 9" in headline or "SIGKILL" in headline
-        assert "; end of " in headline
+        log = Path(headline.partition("; end of ")[2].removesuffix(":"))
+        assert log.is_relative_to(folder.path), "the log that is named is there after the run"
+        assert log.is_file()
         assert tail or role in {"sender", "engine"}, "services have told something by now"
         assert result.correct.holds is None
     assert results[-1].status == "done"
@@ -229,7 +231,7 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     ("arguments", "phase"),
     [
         (["espbench", "-x", "broker", *SHORT], "read back"),
-        (["espbench/q3", "-e", "reference", "-x", "sustainable", *SHORT], "preload"),
+        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "preload"),
     ],
 )
 def test_interrupted_in_a_phase_of_few_trials_it_says_how_to_go_on(

@@ -10,7 +10,8 @@ from streamgauge import machine, runner
 from streamgauge.errors import Interrupted, NotReady, StreamgaugeError
 from streamgauge.planning import Asked, plan_run
 from streamgauge.results.folder import find
-from streamgauge.services.service import RunningService
+from streamgauge.services.choice import embedded
+from streamgauge.services.service import Embedded, RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
 from streamgauge.trial.watch import Clock
 from tests.unit.services.toys import Toy
@@ -124,3 +125,10 @@ def test_the_services_of_a_run_end_in_the_order_of_their_needs() -> None:
         assert ends == ["cache-1 ends", "store-1 ends"]
         happened.clear()
     assert happened == ["cache-2 ends", "store-2 ends"]
+
+
+def test_the_logs_of_services_that_a_run_starts_lie_in_its_folder(tmp_path: Path) -> None:
+    kafka = embedded("kafka")
+    assert isinstance(kafka, Embedded)
+    with runner.ServiceSet([kafka], tmp_path / "logs"):
+        assert kafka.options.log_dir == tmp_path / "logs"

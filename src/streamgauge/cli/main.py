@@ -47,7 +47,7 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: Exception, arguments: Sequence[str]) -> int:
-    """Tell what went wrong; whatever nobody has thought of is a bug of ours."""
+    """Say what went wrong; an exception that is not one of ours is a bug."""
     if isinstance(error, StreamgaugeError):
         _report(error.message, error.remedy, "" if isinstance(error, Interrupted) else "error: ")
         return error.exit_code

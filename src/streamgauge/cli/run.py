@@ -130,7 +130,9 @@ def run(
         typer.Option(
             "-E",
             metavar="KEY=VALUE",
-            help="Option of the engine: mode=realtime, trigger=4s, conf.KEY=VALUE.",
+            help="Option of the engine. spark: mode=realtime, trigger=4s, conf.KEY=VALUE."
+            " reference: fault=NAME, one of drop, late, repeat, alter-value, alter-id, exchange,"
+            " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is no error.",
             envvar=_twin("ENGINE_OPTIONS"),
         ),
     ] = None,

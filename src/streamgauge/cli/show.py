@@ -23,7 +23,8 @@ SHOW_EXAMPLES = """\b
 Examples:
   streamgauge show espbench      what the workload computes, and which core functions it covers
   streamgauge show @0            the latest run
-  streamgauge show 20261116-17   a run by the beginning of its id"""
+  streamgauge show 20261116-17   a run by the beginning of its id
+  streamgauge show @0 --as espbench-2021   latencies as the publication prints them"""
 
 RUNS_EXAMPLES = """\b
 Examples:
@@ -38,6 +39,12 @@ RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREA
 
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME|RUN", help="A workload or a run.")],
+    as_table: Annotated[
+        str | None,
+        typer.Option(
+            "--as", metavar="TABLE", help="A run as the table of a publication: espbench-2021."
+        ),
+    ] = None,
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> None:
@@ -46,7 +53,9 @@ def show(
     from streamgauge.planning import load_workload
     from streamgauge.results.folder import find
 
-    if name in registry.names("workloads"):
+    if as_table is not None:
+        _show_as(find(runs_dir, name), as_table, as_json=as_json)
+    elif name in registry.names("workloads"):
         _show_workload(load_workload(name), as_json=as_json)
     else:
         show_run(find(runs_dir, name), as_json=as_json)
@@ -104,6 +113,17 @@ def show_run(folder: RunFolder, *, as_json: bool) -> None:
     from streamgauge.report.terminal import render
 
     results_console().print(render(folder))
+
+
+def _show_as(folder: RunFolder, table: str, *, as_json: bool) -> None:
+    from streamgauge.errors import UsageError
+    from streamgauge.report.published import render_as
+
+    if as_json:
+        raise UsageError("--as prints a table, not JSON", "Leave --json out, or --as.")
+    console = results_console()
+    for part in render_as(folder, table):
+        console.print(part)
 
 
 def _show_workload(workload: Workload, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.experiments.conclusions import (
+    by_growth,
     catch_up_rate,
     caught_up_s,
     conclusion,
@@ -208,12 +209,10 @@ class Sustainable:
         if len(self._rates) > 1:
             low, high = self._rates
             return Ends(low, high)
-        if self._rates:
-            return Ends.around(self._rates[0])
-        guess = catch_up_rate(probes) or GUESS
         if not self._run.quick:
-            return Ends.around(guess)
-        ends = Ends.around(min(guess, QUICK_MOST / BRACKET[1]))
+            return Ends.around(*self._rates or [catch_up_rate(probes) or GUESS])
+        guess = min(catch_up_rate(probes) or GUESS, QUICK_MOST / BRACKET[1])
+        ends = Ends.around(*self._rates or [guess])
         return replace(ends, higher=tuple(rate for rate in ends.higher if rate <= QUICK_MOST))
 
     def _next_step(self, course: _Course) -> Step | None:
@@ -263,6 +262,7 @@ class Sustainable:
             rate=found.rate if found else None,
             interval=interval,
             limit=found.limit if found else None,
+            by_growth=by_growth([result for result, _ in course.searched]),
             confirmations=self._thoroughness.confirmations,
             conclusion=conclusion(found, self._thoroughness.confirmations),
             catch_up=catch_up_rate(course.probes),

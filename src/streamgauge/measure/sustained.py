@@ -113,6 +113,19 @@ def decide(result: TrialResult) -> Decision:
     return Decision("pass", _held(told), evidence)
 
 
+def grew(result: TrialResult) -> bool | None:
+    """Tell whether a trial's backlog or latency grew; None where that cannot be told.
+
+    This alone is what Karimov et al. call unsustainable: neither how far the engine was behind nor
+    how long it took after the load counts.
+    """
+    told = result.pace
+    if told is None or result.status != "done" or result.spec.quick:
+        return None
+    found = {growth.decision for growth in _growths(told).values()}
+    return True if "trend" in found else None if "undecided" in found else False
+
+
 def _unsustained_because(told: Pace, result: TrialResult) -> str | None:
     if told.consumed is not None and told.consumed < LEAST_CONSUMED:
         return (

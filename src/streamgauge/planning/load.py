@@ -123,7 +123,7 @@ def _field(name: str, value: Any) -> dict[str, Any]:
 
 
 def _refuse_laxer(load: LoadSpec) -> None:
-    """Let nobody call a trial valid that the defaults call invalid."""
+    """Refuse limits of a valid trial that are laxer than the defaults."""
     default = LoadSpec()
     if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
         raise UsageError(

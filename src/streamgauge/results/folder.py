@@ -1,6 +1,7 @@
 """The run folder: written while a run goes on, readable at any moment, by anybody.
 
 run.json                 the spec, the machine, the process that runs it; status and answer
+logs/                    of the services that the run started
 trials/001/trial.json    the truth about a trial; written last, atomically
 live.jsonl               what happens, once a second
 results.csv              a line per trial
@@ -59,7 +60,7 @@ class RunRecord(Model):
     warnings: list[str] = []
 
     def ceiling(self, query: str) -> float | None:
-        """Return the rate per stream that `noop` kept up with here; None if nobody has looked."""
+        """Return the rate per stream that `noop` kept up with here; None if it was not measured."""
         known = self.machine.get("ceiling")
         rate = known.get(query) if isinstance(known, dict) else None
         return float(rate) if isinstance(rate, int | float) else None

@@ -128,7 +128,10 @@ class Session:
         """Start the JVM, with what it prints in our log."""
         with self._log.open("ab") as log:
             try:
-                return launch_gateway(conf, {"stdout": log, "stderr": log})
+                # A session of its own: a signal to our group must reach us alone, or Java is gone
+                # while PySpark still talks to it.
+                apart = {"stdout": log, "stderr": log, "start_new_session": True}
+                return launch_gateway(conf, apart)
             except PySparkRuntimeError as error:
                 raise NotReady(
                     f"Spark's Java process did not start:\n{log_tail(self._log)}",

@@ -1,7 +1,7 @@
 import json
 
 from streamgauge.cli.main import execute
-from tests.unit.runs import three_trials
+from tests.unit.runs import NO, make_trial, three_trials, write_run
 
 
 def test_a_workload_is_shown_with_the_modes_of_each_query(capsys):
@@ -62,3 +62,28 @@ def test_no_text_of_a_run_reaches_the_terminal_as_a_command(tmp_path, capsys):
         printed = capsys.readouterr().out
         assert not set(printed) & {"\x1b", "\x07", "\x9b"}
         assert "red" in printed or "line 2" in printed
+
+
+def test_a_run_is_shown_as_the_table_of_a_publication(tmp_path, capsys):
+    figures = {"latency.p90": 0.5, "latency.min": 0.1, "latency.max": 2.0, "latency.mean": 0.25}
+    slower = {name: 3 * value for name, value in figures.items()}
+    window = {f"window_{name}": 1000 * value for name, value in figures.items()}
+    folder = write_run(
+        tmp_path,
+        [
+            make_trial(1, figures, repeat=1),
+            make_trial(2, slower, repeat=2),
+            make_trial(3, slower, repeat=3, correct=NO),
+            make_trial(4, {**figures, **window}, query="q1", repeat=1),
+            make_trial(5, figures, query="q2", repeat=1, valid=NO),
+        ],
+    )
+    assert execute(["show", str(folder.path), "--as", "espbench-2021"]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if "k/s" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["q3", "1k/s", "2 of 3", "1.000", "0.200", "4.000", "0.500"],
+        ["q1", "1k/s", "1 of 1", "500.000", "100.000", "2,000.000", "250.000"],
+        ["q2", "1k/s", "0 of 1", "n/a", "n/a", "n/a", "n/a"],
+    ]
+    assert execute(["show", str(folder.path), "--as", "espbench-2020"]) == 2
+    assert "Did you mean espbench-2021?" in capsys.readouterr().err

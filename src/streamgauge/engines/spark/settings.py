@@ -25,7 +25,7 @@ PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
 SHUFFLE_PARTITIONS = 200
-"""What Spark takes when nobody says."""
+"""What Spark takes by default."""
 
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
