@@ -1,6 +1,6 @@
 # Every target works from a fresh clone; paths are relative, so the folder may be called anything.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench picture clean lock lock-jars lint
+.PHONY: help setup demo test check conformance bench picture clean lock lock-jars lint
 
 PY := .venv/bin/python
 export PYTHON
@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-10s %s\n' "$$name" "$$text"; done
+		printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 setup: ## Install exactly the locked packages into .venv (Python 3.11 or newer is all it needs)
 	@scripts/setup
@@ -29,6 +29,9 @@ check: lint ## Lint, types, layers and unit tests: under a minute
 test: lint ## Everything: check, and the tests with the real services and a browser
 	@scripts/browser
 	@$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+
+conformance: setup ## Every engine, query, transport and mode there is; known gaps must fail
+	@$(PY) -m pytest -n 2 tests/conformance --every-cell
 
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)

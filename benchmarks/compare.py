@@ -45,7 +45,7 @@ def compare() -> Iterator[Measurement]:
 def list_runs() -> Iterator[Measurement]:
     """List 1,000 runs."""
     with TemporaryDirectory() as place:
-        _many_runs(Path(place))
+        many_runs(Path(place), _RUNS)
         options = ("--runs-dir", place)
         yield at_most("runs.list", _command_s("runs", *options), "s", 1)
         yield at_most("runs.json", _command_s("runs", "--json", *options), "s", 1)
@@ -62,9 +62,10 @@ def _command_s(*arguments: str, repeats: int = 3) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def _many_runs(runs: Path) -> None:
+def many_runs(runs: Path, count: int) -> None:
+    """Write so many small runs."""
     record = _run(runs, 0, 1, latencies=1000).record()
-    for number in range(_RUNS - 1):
+    for number in range(count - 1):
         copy = RunFolder(runs / f"{record.id}-{number}")
         shutil.copytree(runs / record.id, copy.path)
         (copy.path / "run.json").write_text(

@@ -33,6 +33,14 @@ os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
 os.environ[LOCK_NAME] = f"streamgauge-test-{os.getpid()}"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-cell",
+        action="store_true",
+        help="let every engine answer every query by every transport and in every mode",
+    )
+
+
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
     """Packages of others, for this process and for those that it starts."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-VERSION = 2
+VERSION = 3
 """Raised with every change of the fields."""
 JOB = "job.json"
 PROGRESS = "progress.jsonl"
@@ -49,11 +49,16 @@ class JobSpec:
     """How records reach the engine and come back."""
     cores: int | None = None
     """How many the engine may use; None for all."""
+    least_rate: float = 0.0
+    """Records per second of each partition in the slowest second of the load, as planned."""
     mode: str | None = None
     trigger_s: float | None = None
     """The trigger interval that was asked for; None for as fast as possible."""
     watermark_delay_ms: int = 0
     """How long the engine keeps a window open beyond its end."""
+    closed_by_records: bool = False
+    """Whether the first record of the next window, in every partition, lets a window out: where
+    no watermark passes in time. Then the load may have no gaps, and markers go on around it."""
     checkpoint_s: float | None = None
     """Interval of checkpoints that each are a gap in the output; None where they are none."""
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -202,10 +202,25 @@ def wait_until(
 _asked_to_end = False
 
 
+class Interrupt(KeyboardInterrupt):
+    """A request to end, as Ctrl-C is.
+
+    A class of our own, because Python remembers a plain KeyboardInterrupt that has passed through
+    the `exec` of a text, as imports of data classes do, and then ends `python -m` by SIGINT,
+    whatever the exit code.
+    """
+
+
 def end_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this program as Ctrl-C does, so that every `with` is left."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _ask_to_end)
+
+
+def end_undisturbed() -> None:
+    """Let no signal change the exit code of a program that ends anyway."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def asked_to_end() -> bool:
@@ -214,15 +229,15 @@ def asked_to_end() -> bool:
 
 
 def end_if_asked() -> None:
-    """Raise KeyboardInterrupt again: one raised inside a library's callback is lost there."""
+    """Raise Interrupt again: one raised inside a library's callback is lost there."""
     if _asked_to_end:
-        raise KeyboardInterrupt
+        raise Interrupt
 
 
 def _ask_to_end(_number: int, _frame: FrameType | None) -> None:
     global _asked_to_end
     _asked_to_end = True
-    raise KeyboardInterrupt
+    raise Interrupt
 
 
 def log_tail(log: Path, lines: int = 20) -> str:

@@ -18,7 +18,6 @@ NOTHING = {"wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0}
     [
         ("q3", "late", {"missing": 1}),
         ("q1", "repeat:1", {"duplicate": 1}),
-        ("q2", "p-off", {"wrong": 1}),
         ("q5", "touch", {"unexpected": 1}),
     ],
 )

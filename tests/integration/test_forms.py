@@ -71,7 +71,7 @@ def run(bench: Bench, folder: Path, **changes: Any) -> TrialResult:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("load", [{}, {"source": "stream"}, {"senders": 2}])
+@pytest.mark.parametrize("load", [{}, {"source": "stream", "senders": 2}])
 def test_keyed_json_is_sent_answered_and_checked(
     fresh: Bench, tmp_path: Path, load: dict[str, Any]
 ) -> None:
@@ -93,20 +93,10 @@ def test_keyed_json_is_sent_answered_and_checked(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    ("fault", "counts"),
-    [
-        ("alter-id", {"missing": 1, "unexpected": 1}),
-        ("exchange", {"wrong": 2}),
-    ],
-)
-def test_a_wrong_answer_in_json_is_found(
-    fresh: Bench, tmp_path: Path, fault: str, counts: dict[str, int]
-) -> None:
-    result = run(fresh, tmp_path, engine_options={"fault": fault}, duration_s=1.0)
+def test_a_wrong_answer_in_json_is_found(fresh: Bench, tmp_path: Path) -> None:
+    result = run(fresh, tmp_path, engine_options={"fault": "alter-id"}, duration_s=1.0)
     assert result.correct.holds is False
-    found = result.counts.model_dump()
-    assert {name: found[name] for name in counts} == counts
+    assert (result.counts.missing, result.counts.unexpected) == (1, 1)
 
 
 def test_what_was_sent_before_the_load_is_answered_as_well(fresh: Bench, tmp_path: Path) -> None:
@@ -133,15 +123,13 @@ def test_what_was_sent_before_the_load_is_answered_as_well(fresh: Bench, tmp_pat
     assert KafkaAdmin(kafka).topics("test-") == []
 
 
-@pytest.mark.parametrize(("options", "missing"), [({}, 0), ({"fault": "unset:9"}, 1)])
-def test_business_data_may_live_in_redis(
-    fresh: Bench, tmp_path: Path, options: dict[str, str], missing: int
-) -> None:
-    spec = toy_spec(query="kept", duration_s=1.0, engine_options=options)
+def test_business_data_may_live_in_redis(fresh: Bench, tmp_path: Path) -> None:
+    spec = toy_spec(query="kept", duration_s=1.0, engine_options={"fault": "unset:9"})
     result = run_trial(spec, fresh, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
-    assert result.counts.missing == missing
-    assert result.correct.holds is (missing == 0), result.correct.reason
+    counts = result.counts
+    assert counts.expected == counts.correct + 1 > 1000
+    assert (counts.missing, result.correct.holds) == (1, False), result.correct.reason
     assert result.metrics["cpu.redis"] >= 0
 
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from streamgauge.results.folder import RunFolder
-from tests.integration.trials import PATIENT_COMMAND
+from tests.integration.trials import COMMAND
 from tests.live_runs import finish, make_run, make_spec, trial, write
 from tests.live_server import LIMIT_S, Watching, watching
 
@@ -235,7 +235,7 @@ def test_who_looks_gets_the_report_before_the_server_ends(
     assert server.process.wait(LIMIT_S) == 0
 
 
-RUN = [*PATIENT_COMMAND, "run", "espbench/q4", "-e", "reference", "--live"]
+RUN = [*COMMAND, "run", "espbench/q4", "-e", "reference", "--live"]
 RUN += ["--quick", "--warmup", "1s", "--duration", "3s", "--rate", "500/s"]
 RUN += ["--objective", "latency.p50<0s"]
 

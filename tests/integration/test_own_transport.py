@@ -11,7 +11,7 @@ import pytest
 
 from streamgauge.cli.main import execute
 from streamgauge.errors import UsageError
-from tests.integration.trials import PATIENT_COMMAND
+from tests.integration.trials import COMMAND
 from tests.plugins import Plugins
 
 pytestmark = pytest.mark.integration
@@ -30,7 +30,7 @@ def run(folder: Path, query: str, *options: str, ends_with: int = 0) -> dict[str
     """Run a trial over the piles, by the command line; children find the package as we do."""
     done = subprocess.run(
         [
-            *(*PATIENT_COMMAND, "run", f"espbench/{query}", "--transport", "piles", *SHORT),
+            *(*COMMAND, "run", f"espbench/{query}", "--transport", "piles", *SHORT),
             *(*options, "--runs-dir", str(folder), "--json"),
         ],
         capture_output=True,
@@ -47,14 +47,13 @@ def left() -> list[Path]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("piles")
-@pytest.mark.parametrize(("query", "least"), [("q3", 10), ("identity", 15_000)])
-def test_right_answers_over_it_are_found_right(tmp_path: Path, query: str, least: int) -> None:
+def test_right_answers_over_it_are_found_right(tmp_path: Path) -> None:
     options = ["--partitions", "2", "--rate", "5k/s", "--keep"]
-    found = run(tmp_path, query, "-e", "reference", *options)
+    found = run(tmp_path, "identity", "-e", "reference", *options)
     (trial,) = found["trials"]
     assert (found["status"], trial["status"]) == ("done", "done")
-    assert (trial["valid"], trial["correct"]) == (True, True), trial["reasons"]
-    assert trial["counts"]["expected"] == trial["counts"]["correct"] >= least
+    assert trial["correct"], trial["reasons"]
+    assert trial["counts"]["expected"] == trial["counts"]["correct"] >= 15_000
     assert left() == []
     job = json.loads(next(tmp_path.rglob("job.json")).read_text())
     assert job["transport"] == "piles"
@@ -70,17 +69,8 @@ def test_a_wrong_answer_over_it_is_found_wrong(tmp_path: Path) -> None:
     (trial,) = run(tmp_path, "identity", "-e", "reference", "-E", "fault=drop:9", ends_with=1)[
         "trials"
     ]
-    assert (trial["valid"], trial["correct"]) == (True, False), trial["reasons"]
+    assert trial["correct"] is False, trial["reasons"]
     assert trial["counts"]["missing"] == 1
-    assert left() == []
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("piles")
-def test_the_ceiling_of_the_harness_can_be_found_over_it(tmp_path: Path) -> None:
-    (trial,) = run(tmp_path, "q3", "-e", "noop")["trials"]
-    assert (trial["status"], trial["valid"]) == ("done", True), trial["reasons"]
-    assert trial["inputs"] > 1000
     assert left() == []
 
 

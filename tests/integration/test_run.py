@@ -27,12 +27,11 @@ from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.validation.session import Session
-from tests.integration.trials import PATIENT, Lent, make_spec, ours
-from tests.integration.trials import PATIENT_COMMAND as COMMAND
+from tests.integration.trials import COMMAND, PATIENT, Lent, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SHORT = ["--quick", "--warmup", "1s", "--duration", "2s", "--rate", "500/s"]
+SHORT = ["--quick", "--warmup", "500ms", "--duration", "1s", "--rate", "500/s"]
 
 
 def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:

@@ -14,6 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 from streamgauge.engines.job import ProcessJob
 from streamgauge.engines.spark import SparkEngine
@@ -98,6 +105,21 @@ class Bench:
         assert self.endpoints.output is not None
         return sum(self.transport.log_end(self.endpoints.output))
 
+    def send_at(self, times_ms: Sequence[tuple[int, int]]) -> None:
+        """Send records of the first stream with these partitions and append times."""
+        (topic,) = self.endpoints.inputs.values()
+        kept = ConfigEntry(
+            "message.timestamp.type", "CreateTime", incremental_operation=AlterConfigOpType.SET
+        )
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[kept])
+        admin = AdminClient(client_settings(self.endpoints))
+        admin.incremental_alter_configs([resource])[resource].result(10)
+        producer = Producer(client_settings(self.endpoints, enable_idempotence=True))
+        for number, (partition, at_ms) in enumerate(times_ms):
+            value = b"%d;%d;%s" % (number, at_ms, sensors.lines(1, 1, seed=number)[0])
+            producer.produce(topic, value, partition=partition, timestamp=at_ms)
+        assert producer.flush(30) == 0
+
     def records(self, topic: str) -> pa.Table:
         missing = sum(self.transport.log_end(topic))
         rows = []
@@ -123,7 +145,13 @@ class Bench:
             for partition in range(self.endpoints.partitions)
         ]
         newest = max(pc.max(records["timestamp"]).as_py() for records in ranges)
-        context = AnswerContext({}, newest - self.spec.watermark_delay_ms, tables or {})
+        by_records = self.spec.closed_by_records
+        context = AnswerContext(
+            {},
+            newest - (0 if by_records else self.spec.watermark_delay_ms),
+            tables or {},
+            closed_by=self.endpoints.partitions if by_records else 0,
+        )
         expected = pa.concat_tables([answers.expected(records, context) for records in ranges])
         if answers.merges:
             expected = answers.merge(expected, context)
@@ -164,6 +192,7 @@ def start(transport: Topics, tmp_path: Path) -> Iterator[BenchMaker]:
                 partitions=partitions,
                 seed=1,
                 options=options,
+                least_rate=1000.0,
             )
         )
         cpus = Resources(tuple(os.sched_getaffinity(0)))
@@ -196,6 +225,34 @@ def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     assert " ERROR " not in str(bench.job.failure())
     assert psutil.wait_procs(processes, timeout=20)[1] == []
     bench.check_answers()
+
+
+BEGIN_MS = 1_700_000_000_000
+GAPS: Mapping[str, Sequence[tuple[int, Sequence[int]]]] = {
+    "the log begins in the middle of a second, with ties at an edge": [
+        (partition, [700, 800, 1000, 1000, 1999, 2000]) for partition in range(3)
+    ],
+    "one partition stops for a while": [
+        (0, range(3000, 9000, 100)),
+        (1, range(3050, 9000, 100)),
+        (2, [3020, 4999, 5000, 8000, 8999]),
+    ],
+    "a second is empty": [(partition, [11_000 + partition, 12_000]) for partition in range(3)],
+    "the end": [(partition, [13_000, 13_500]) for partition in range(3)],
+}
+
+
+@pytest.mark.parametrize("mode", ["realtime", "microbatch"])
+def test_q1_answers_each_second_once_whatever_closes_it(start: BenchMaker, mode: str) -> None:
+    """The same log in both modes: what real time lets out is right, and what it cannot is known."""
+    bench = start("q1", partitions=3, mode=mode)
+    sent = [(part, at_ms) for parts in GAPS.values() for part, times in parts for at_ms in times]
+    bench.send_at([(part, BEGIN_MS + at_ms) for part, at_ms in sent])
+    # Seconds 5, 6 and 8 have no record after them in partition 2, or in any.
+    closed = [0, 1, 2, 3, 4, 7, 11, 12] if mode == "realtime" else [*range(9), 11, 12]
+    bench.wait("the last second", lambda: bench.outputs() >= len(closed))
+    bench.check_answers()
+    assert bench.outputs() == len(closed)
 
 
 def test_q5_sets_each_time_once_even_when_records_come_again_and_java_ends_with_its_job(

@@ -20,7 +20,7 @@ from streamgauge.validation.session import Session
 
 # A busy machine may delay a record; what these tests show does not depend on it.
 PATIENT = LoadSpec(max_lateness_s=30.0, min_sent=0.5)
-PATIENT_COMMAND = [sys.executable, "-m", "tests.integration.patient"]
+COMMAND = [sys.executable, "-m", "streamgauge"]
 
 
 def make_bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench:

@@ -27,6 +27,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("mode", "output"), st.none() | words),
     **dict.fromkeys(("trigger_s", "checkpoint_s"), seconds),
     "cores": st.none() | numbers,
+    "least_rate": st.floats(0, 1e9),
+    "closed_by_records": st.booleans(),
     "services": parts,
     "cpus": st.lists(numbers, max_size=4),
 }

@@ -156,16 +156,24 @@ def test_a_preset_file_that_is_none(tmp_path: Path, text: str) -> None:
 
 def test_a_refused_mode_says_why() -> None:
     with pytest.raises(UsageError) as raised:
-        plan("espbench/q1", engine="spark", engine_options={"mode": "realtime"})
+        plan("espbench/q1", engine="spark", engine_options={"mode": "continuous"})
     assert "q1" in raised.value.message
 
 
 def test_the_best_mode_is_the_default() -> None:
     from streamgauge.experiments.fixed_rate import FixedRate
 
-    spec = plan("espbench/q1,q3", engine="spark")
+    spec = plan("espbench/q1,q2,q3", engine="spark")
     modes = [trial_job(trial).mode for trial in FixedRate(spec).plan()]
-    assert modes == ["microbatch", "realtime"]
+    assert modes == ["realtime", "microbatch", "realtime"]
+
+
+def test_bursts_are_too_sparse_for_records_to_close_windows() -> None:
+    bursts = {"schedule": "bursts:0/s,5k/s@1s/3s", "engine": "spark"}
+    (trial,) = load_experiment(plan("espbench/q1", **bursts)).plan()
+    assert trial_job(trial).mode == "microbatch"
+    with pytest.raises(UsageError, match="fewer than 10 records of a partition"):
+        plan("espbench/q1", engine_options={"mode": "realtime"}, **bursts)
 
 
 @pytest.mark.parametrize(

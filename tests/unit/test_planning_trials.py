@@ -57,7 +57,7 @@ def test_a_stream_has_order_lines_enough_and_it_is_told() -> None:
 
 
 def test_the_mode_is_that_of_the_engine() -> None:
-    assert only("espbench/q1", engine="spark").mode == "microbatch"
+    assert only("espbench/q2", engine="spark").mode == "microbatch"
     assert only("espbench/q3", engine="spark").mode == "realtime"
 
 

@@ -93,7 +93,7 @@ def test_every_make_target_has_a_help_line():
         ["make", "help"], cwd=ROOT, env=plain, capture_output=True, text=True, check=True
     )
     listed = [line.split()[1] for line in done.stdout.splitlines()]
-    wanted = "help setup demo test check bench picture clean lock lock-jars"
+    wanted = "help setup demo test check conformance bench picture clean lock lock-jars"
     assert sorted(listed) == sorted(wanted.split())
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import platform
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
-
-import typer
+from typing import TYPE_CHECKING, NoReturn
 
 from streamgauge.errors import BUG_EXIT_CODE, Interrupted, StreamgaugeError
-from streamgauge.process import asked_to_end, end_on_signals
+from streamgauge.process import asked_to_end, end_on_signals, end_undisturbed
+
+if TYPE_CHECKING:
+    from typer import TyperException
 
 _USAGE_EXIT_CODE = 2
 
@@ -21,19 +23,21 @@ _USAGE_EXIT_CODE = 2
 def main() -> NoReturn:
     """Be the `streamgauge` command."""
     end_on_signals()
+    _leave_ctrl_c_to_us()
     _write_any_text()
     code = execute(sys.argv[1:])
+    end_undisturbed()
     _flush()
     sys.exit(code)
 
 
 def execute(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error ends here."""
-    from streamgauge.cli.app import app
-
     try:
+        from streamgauge.cli.app import app  # takes long enough for Ctrl-C to come in between
+
         result = app(args=list(arguments), prog_name="streamgauge", standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return _interrupted()
     except SystemExit:  # Typer's own answer to a closed pipe
         return _closed_pipe()
@@ -51,11 +55,21 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
     if isinstance(error, StreamgaugeError):
         _report(error.message, error.remedy, "" if isinstance(error, Interrupted) else "error: ")
         return error.exit_code
+    import typer  # not before Ctrl-C is looked after
+
+    if isinstance(error, typer.Abort):
+        return _interrupted()
     if isinstance(error, typer.TyperException):
         _report(_message(error), f"See streamgauge {_command(arguments)}--help.")
         return _USAGE_EXIT_CODE
     _report_bug()
     return BUG_EXIT_CODE
+
+
+def _leave_ctrl_c_to_us() -> None:
+    """Keep back the tracebacks of Ctrl-C that py4j logs, and Python where it is lost."""
+    logging.getLogger().addFilter(lambda _: not asked_to_end())
+    sys.unraisablehook = lambda lost: None if asked_to_end() else sys.__unraisablehook__(lost)
 
 
 def _write_any_text() -> None:
@@ -76,7 +90,7 @@ def _report(message: str, remedy: str | None, lead: str = "error: ") -> None:
         sys.stderr.write(f"  {remedy}\n")
 
 
-def _message(error: typer.TyperException) -> str:
+def _message(error: TyperException) -> str:
     """Write Typer's message as ours: one line, small first letter, no full stop."""
     text = " ".join(error.format_message().split()).removesuffix(".")
     return f"{text[:1].lower()}{text[1:]}"

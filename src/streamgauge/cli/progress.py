@@ -67,7 +67,7 @@ class Progress:
             self._console.print(text, markup=False)
 
     def _print(self, event: Event) -> None:
-        """Write a line for each phase where there is no panel, and for what did not end well."""
+        """Write a line for each trial that ended and, without a panel, for each phase."""
         trial = self._state.trial
         if trial is None:
             return
@@ -75,8 +75,8 @@ class Progress:
         title = f"[{trial.number}{of}] {_asked(trial.kind)}"
         if "phase" in event and self._live is None:
             self._console.print(f"{title}: {trial.phase}", markup=False)
-        elif "status" in event and self._state.ended[-1].status != "done":
-            self._console.print(f"{title}: {self._state.ended[-1].status}", markup=False)
+        elif "status" in event:
+            self._console.print(f"{title}: {_result(self._state.ended[-1])}", markup=False)
 
     def _panel(self) -> RenderableType:
         trial = self._state.trial
@@ -178,6 +178,18 @@ def _phase(trial: Trial, now_s: float) -> str:
 def _ended(trial: Ended) -> str:
     marks = "".join(_MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
     return f"{trial.number} {trial.kind.query} {marks}"
+
+
+def _result(trial: Ended) -> str:
+    if trial.status != "done":
+        return trial.status
+    verdicts = {"valid": trial.valid, "correct": trial.correct, "kept up": trial.kept_up}
+    marks = [f"{name} {_MARKS[holds]}" for name, holds in verdicts.items()]
+    figures = [
+        f"{name.removeprefix('latency.')} {_latency(value_s)}"
+        for name, value_s in trial.metrics.items()
+    ]
+    return ", ".join((*marks, *figures))
 
 
 def _asked(kind: Kind) -> str:

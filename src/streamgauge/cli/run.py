@@ -24,7 +24,7 @@ Examples:
   streamgauge run espbench --rate 10k/s --duration 5m
   streamgauge run espbench/q3,q4 -e spark -E mode=microbatch -E trigger=1s
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
-  streamgauge run espbench/q1 --vary rate=1k/s,10k/s --vary E.trigger=0s,1s
+  streamgauge run espbench/q2 --vary rate=1k/s,10k/s --vary E.trigger=0s,1s
   streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it

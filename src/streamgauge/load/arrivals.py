@@ -26,6 +26,7 @@ LONGEST_S = 4 * 3600.0
 LOWEST_RATE, HIGHEST_RATE = 1e-4, 1e9
 MOST_RECORDS = 1e11
 """Of a stream: for so many the arithmetic of intended times is exact."""
+_TENTH_MS = 100
 _SPEED = re.compile(r"(.+)@([0-9]*\.?[0-9]+)x")
 
 
@@ -105,6 +106,19 @@ def records(spec: TrialSpec) -> int:
 def payloads(spec: TrialSpec) -> int:
     """Count the records of each input stream, markers included."""
     return records(spec) + 2 * spec.partitions
+
+
+def least_rate(spec: TrialSpec) -> float:
+    """Return the records per second of a partition, in the second of the load that has fewest.
+
+    Counted in nine tenths of a second, since every second holds nine whole ones.
+    """
+    if spec.schedule is None:
+        return spec.rate / spec.partitions
+    planned, total_ms = schedule(spec), spans_of(spec).total
+    edges = [planned.due(at_ms - 1) for at_ms in range(0, total_ms + 1, _TENTH_MS)]
+    fewest = min(later - earlier for earlier, later in zip(edges, edges[9:], strict=False))
+    return fewest / 0.9 / spec.partitions
 
 
 def profile(spec: TrialSpec, pieces: int = 1) -> list[float]:

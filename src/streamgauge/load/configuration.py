@@ -36,11 +36,19 @@ class Whole:
         """Send them block by block; return the last one, if there is any."""
         sent, last = 0, []
         for records in self._blocks():
-            offsets = outgoing.send(records)
+            appended = outgoing.send(records)[-1]
             sent += len(records)
             id_ = self._id_of(sent - 1)
-            place = {"partition": records[-1].partition, "offset": offsets[-1]}
-            last = [Marker(stream=stream, id=id_, value=records[-1].value, **place)]
+            last = [
+                Marker(
+                    stream=stream,
+                    partition=records[-1].partition,
+                    offset=appended.offset,
+                    appended_ms=appended.at_ms,
+                    id=id_,
+                    value=records[-1].value,
+                )
+            ]
         return last
 
     def _id_of(self, record: int) -> int:

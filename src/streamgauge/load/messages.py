@@ -9,6 +9,9 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from streamgauge.spec.trial import Model, TrialSpec
 
+PULSE_MS = 250
+"""Between markers that go on, so that no second is without one."""
+
 
 class SenderJob(Model):
     """The sender's job file."""
@@ -22,6 +25,8 @@ class SenderJob(Model):
     """Position among the senders, from 0."""
     of: int = 1
     """How many senders there are."""
+    pulse: bool = False
+    """Whether markers go on until the load begins."""
     payloads: Path | None = None
     """Folder of the payloads to be streamed; None to render them into memory."""
 
@@ -87,6 +92,7 @@ class Marker(Model):
     stream: str
     partition: int
     offset: int
+    appended_ms: int
     id: int
     value: bytes
 

@@ -25,7 +25,15 @@ import pyarrow.parquet as pq
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.configuration import Whole
-from streamgauge.load.messages import Line, Marker, Markers, SenderJob, Sent, TickLine
+from streamgauge.load.messages import (
+    PULSE_MS,
+    Line,
+    Marker,
+    Markers,
+    SenderJob,
+    Sent,
+    TickLine,
+)
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.payloads import in_memory, streamed
 from streamgauge.load.schedule import Share
@@ -37,6 +45,9 @@ from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
+_PULSES = 1000
+"""So many markers of a partition may go before the load, where they go on until it begins."""
+_NS = 1_000_000
 
 
 class Sender:
@@ -57,6 +68,9 @@ class Sender:
         self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}
         self._payloads: dict[str, Payloads] = {}
+        self._pulses = job.pulse and job.number == 0
+        self._before = job.spec.partitions * (_PULSES if job.pulse else 1)
+        """So many numbers are kept for markers before the load; later ones follow it."""
         self._next_marker = 0
         self._render(job, endpoints, workload)
 
@@ -77,7 +91,7 @@ class Sender:
                 sources.payloads,
                 number,
                 self._numbered,
-                next=partitions + job.number,
+                next=self._before + job.number,
                 step=job.of,
                 form=form,
                 keys=sources.keys,
@@ -114,20 +128,21 @@ class Sender:
             for name, payload in payloads.items()
             for partition in partitions
         ]
-        # The first are numbered before the load, all others after it.
-        after = self._records + self._spec.partitions
-        self._next_marker = max(after, self._next_marker + self._spec.partitions)
-        offsets = self._outgoing.send([single for _, _, single in made])
+        self._next_marker += self._spec.partitions
+        if self._next_marker == self._before:
+            self._next_marker += self._records
+        appended = self._outgoing.send([single for _, _, single in made])
         return Markers(
             markers=[
                 Marker(
                     stream=name,
                     partition=single.partition,
-                    offset=offset,
+                    offset=at.offset,
+                    appended_ms=at.at_ms,
                     id=id_,
                     value=single.value,
                 )
-                for (name, id_, single), offset in zip(made, offsets, strict=True)
+                for (name, id_, single), at in zip(made, appended, strict=True)
             ]
         )
 
@@ -137,7 +152,7 @@ class Sender:
         id_ = stream.id(record)
         if payload is None:
             (payload,) = stream.source.take(record, 1, 1)
-        value = stream.form.value(id_, time.time_ns() // 1_000_000, payload)
+        value = stream.form.value(id_, time.time_ns() // _NS, payload)
         key = self._payloads[name].marker_key
         return name, id_, Single(stream.topic, record % stream.partitions, value, key)
 
@@ -150,6 +165,8 @@ class Sender:
             self._schedule.due(arrivals.spans_of(self._spec).total - 1),
             lambda: self._outgoing.errors,
         )
+        self._pulse_until(start_ms)
+        self._next_marker = max(self._next_marker, self._before + self._records)
         self._outgoing.requests_s.clear()
         cpu_s = time.process_time()
         loop.run(start_ms, self._report)
@@ -167,6 +184,12 @@ class Sender:
             cpu_s=cpu_s,
             requests_s=self._outgoing.requests_s,
         )
+
+    def _pulse_until(self, start_ms: int) -> None:
+        """Let markers go on, so that there is no gap before the load."""
+        while self._pulses and (left_ms := start_ms - PULSE_MS / 2 - time.time_ns() // _NS) > 0:
+            self.markers()
+            time.sleep(min(PULSE_MS, left_ms) / 1000)
 
     def _report(self, tick: Tick) -> None:
         self.say(

@@ -48,6 +48,7 @@ class Senders:
         sending: Sending,
         folder: Path,
         *,
+        pulse: bool = False,
         affinity: Sequence[int] = (),
     ) -> Senders:
         """Start the processes; they begin to render payloads at once.
@@ -57,6 +58,7 @@ class Senders:
             endpoints: Where the load goes.
             sending: The program that sends it there.
             folder: Of the trial.
+            pulse: Whether markers go on until the load begins.
             affinity: Numbers of the CPUs that the processes may use; empty for all.
 
         Raises:
@@ -66,7 +68,7 @@ class Senders:
         check_load(spec.load)
         folder = folder.absolute()
         with ExitStack() as stack:
-            whole = _job(spec, endpoints, folder)
+            whole = _job(spec, endpoints, folder, pulse=pulse)
             if whole.payloads is not None:
                 stack.callback(shutil.rmtree, whole.payloads, ignore_errors=True)
                 _render(whole, folder)
@@ -207,12 +209,13 @@ def add_ticks(ticks: Sequence[TickLine]) -> TickLine:
     )
 
 
-def _job(spec: TrialSpec, endpoints: Endpoints, folder: Path) -> SenderJob:
+def _job(spec: TrialSpec, endpoints: Endpoints, folder: Path, *, pulse: bool) -> SenderJob:
     """Return the job that all senders share."""
     return SenderJob(
         spec=spec,
         endpoints=write_endpoints(endpoints),
         ticks=folder / "sender.parquet",
+        pulse=pulse,
         payloads=folder / "payloads" if spec.load.source == "stream" else None,
     )
 

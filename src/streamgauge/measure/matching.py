@@ -57,6 +57,8 @@ class Match:
     """Outputs that are not compared: of windows that may stay open."""
     lenient: int = 0
     """Expected outputs with several right answers: records came later than the query allows."""
+    optional: int = 0
+    """Expected outputs that may be there or not, and are compared if they are."""
 
     @staticmethod
     def combine(matches: Sequence[Match]) -> Match:
@@ -72,6 +74,7 @@ class Match:
             ),
             ignored=sum(match.ignored for match in matches),
             lenient=sum(match.lenient for match in matches),
+            optional=sum(match.optional for match in matches),
         )
 
 
@@ -102,6 +105,7 @@ def match(
         examples=_examples(pairing, right),
         ignored=pairing.ignored_outputs,
         lenient=in_event_time.lenient(expected) if in_event_time else 0,
+        optional=int(np.count_nonzero(pairing.optional & ~pairing.ignored)),
     )
 
 

@@ -16,6 +16,8 @@ from streamgauge.units import format_duration, format_rate
 CLOCK_BOUND_S = 0.005
 """How far clocks may move in a trial, or stand apart, before its times mean nothing."""
 FEWEST_OUTPUTS = 30
+MOST_UNCLOSED = 0.01
+"""Share of the windows that a load may leave open, where records close them."""
 BEHIND_BOUND_S = 10.0
 NOT_KEPT_EXIT_CODE = 1
 _WORST_FIRST = (130, 70, 4, 3, 2, 1, 0)
@@ -44,6 +46,10 @@ class Driver:
     senders: int = 1
     handed_over: int | None = None
     """Records that left the sender, where `sent` is what the broker appended of them."""
+    windows: int = 0
+    """How many windows records had to close."""
+    unclosed: int = 0
+    """Those that nothing closed: a partition had no record in the next one."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,16 @@ class Drain:
     """Records or markers without an answer at the end, where that is known."""
 
 
-def valid(load: LoadSpec, driver: Driver) -> Verdict:
-    """Decide whether the driver, its clock and the services allow a statement about the engine."""
+def valid(load: LoadSpec, driver: Driver, *, quick: bool = False) -> Verdict:
+    """Decide whether the driver, its clock and the services allow a statement about the engine.
+
+    A quick trial measures nothing, and a machine that is busy may delay its load.
+    """
     evidence = {**asdict(driver), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
-    if reason := _invalid_because(load, driver):
+    if reason := _clock_because(driver) or _gaps_because(driver):
         return Verdict(holds=False, reason=reason, evidence=evidence)
+    if reason := _late_because(load, driver):
+        return Verdict(holds=None if quick else False, reason=reason, evidence=evidence)
     if driver.lateness_p99_s is None:
         reason = "the inputs could not be read back, so nobody knows how late they were"
         return Verdict(holds=None, reason=reason, evidence=evidence)
@@ -78,10 +89,6 @@ def steady(driver: Driver) -> Verdict:
         return Verdict(holds=False, reason=reason, evidence=evidence)
     reason = "the clock was steady and nothing died; how much was taken is the result"
     return Verdict(holds=True, reason=f"{reason}{_apart(driver)}", evidence=evidence)
-
-
-def _invalid_because(load: LoadSpec, driver: Driver) -> str | None:
-    return _clock_because(driver) or _late_because(load, driver)
 
 
 def _clock_because(driver: Driver) -> str | None:
@@ -119,6 +126,17 @@ def _late_because(load: LoadSpec, driver: Driver) -> str | None:
             f" {_limit(load, driver)}"
         )
     return None
+
+
+def _gaps_because(driver: Driver) -> str | None:
+    if driver.unclosed <= MOST_UNCLOSED * driver.windows:
+        return None
+    return (
+        f"the load had gaps: after {driver.unclosed:,} of {driver.windows:,} windows a partition"
+        " had no record in the next one, so nothing closed them"
+        f" (at most {100 * MOST_UNCLOSED:g} % is allowed); see whether the broker stalled, or use"
+        " -E mode=microbatch"
+    )
 
 
 def _limit(load: LoadSpec, driver: Driver) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from streamgauge import registry
+from streamgauge.load import arrivals
 from streamgauge.spec.act import Act
 from streamgauge.spec.engine import Engine, JobSpec
 from streamgauge.spec.experiment import Experiment
@@ -30,6 +31,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         options=spec.engine_options,
         transport=spec.transport,
         cores=spec.resources.cores,
+        least_rate=arrivals.least_rate(spec),
     )
     return load_engine(spec.engine).resolve(job)
 

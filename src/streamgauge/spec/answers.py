@@ -26,6 +26,9 @@ class AnswerContext:
     """Greatest event time in the input minus the watermark delay: a later window may stay open."""
     tables: Mapping[str, pa.Table]
     """Business tables as recorded at the end of the trial, by name."""
+    closed_by: int = 0
+    """Partitions whose first record in the next window closes a window: without one of each it
+    may stay open. 0 where watermarks close windows."""
 
 
 class Answers(Protocol):

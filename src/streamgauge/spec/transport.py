@@ -183,6 +183,14 @@ class Single:
     key: bytes | None = None
 
 
+@dataclass(frozen=True)
+class Appended:
+    """Where and when a record was appended."""
+
+    offset: int
+    at_ms: int
+
+
 class Outgoing(Protocol):
     """What the sender's process sends by."""
 
@@ -198,8 +206,8 @@ class Outgoing(Protocol):
     def requests_s(self) -> list[float]:
         """Return the mean time of each second's requests to their answers, where asked for."""
 
-    def send(self, records: Sequence[Single]) -> list[int]:
-        """Send records and return the offset of each; TrialInvalid when they are not taken."""
+    def send(self, records: Sequence[Single]) -> list[Appended]:
+        """Send records and tell of each where it lies; TrialInvalid when they are not taken."""
 
 
 class Transport(Protocol):

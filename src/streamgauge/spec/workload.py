@@ -68,6 +68,9 @@ class Query:
     """Core functions of stream processing that it exercises."""
     answers_markers: bool
     """Whether each marker has an output of its own, whose key is the marker's id."""
+    window_of: Callable[[bytes, int], str] | None = None
+    """Key of the output with the window of a marker, by the marker's value and append time: for
+    modes in which records close windows."""
     services: tuple[str, ...] = ()
     """Names of the services that it uses, apart from what carries its records."""
     tables: tuple[str, ...] = ()

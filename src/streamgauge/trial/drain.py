@@ -38,6 +38,7 @@ class Drainage:
         channel: Channel,
         table_answered: Callable[[Sequence[Marker]], bool],
         job: Job,
+        marker_key: Callable[[Marker], str] | None,
         now_s: Callable[[], float] = time.monotonic,
         still_s: float = STILL_S,
     ) -> None:
@@ -46,6 +47,8 @@ class Drainage:
         self._channel = channel
         self._table_answered = table_answered
         self._job = job
+        self._marker_key = marker_key
+        """Key of the output that answers a marker; None where none does."""
         self._now_s = now_s
         self._still_s = still_s
         self._answered: set[str | None] = set()
@@ -60,7 +63,7 @@ class Drainage:
         """Look for answers to markers from the present end of the output on."""
         self.close()
         output = self._endpoints.output
-        if output is not None and self._query.answers_markers:
+        if output is not None and self._marker_key is not None:
             self._tail = self._channel.follow(output, self._channel.log_end(output))
 
     def close(self) -> None:
@@ -83,13 +86,13 @@ class Drainage:
 
     def passed(self, markers: Sequence[Marker]) -> bool:
         """Tell whether every marker was answered, or passed by reported progress."""
-        return self._behind(markers) == 0 or self._answers(markers)
+        return self._behind(markers) == 0 or self.answers(markers)
 
     def drained(self, markers: Sequence[Marker]) -> bool:
         """Tell whether the engine has come to the end and its output to rest."""
         at_end = self._behind(markers) == 0 and self._idle
         if not at_end and self._now_s() - self._moved_s > TIMELY_S:
-            at_end = self._answers(markers)
+            at_end = self.answers(markers)
         if not at_end:
             self._still = None
             return False
@@ -109,8 +112,9 @@ class Drainage:
             for marker in markers
         )
 
-    def _answers(self, markers: Sequence[Marker]) -> bool:
-        if not self._query.answers_markers:
+    def answers(self, markers: Sequence[Marker]) -> bool:
+        """Tell whether there is an output that answers each marker."""
+        if self._marker_key is None:
             return False
         if self._endpoints.output is None:
             return self._table_answered(markers)
@@ -118,7 +122,7 @@ class Drainage:
         if records := self._tail.read():  # one look, so that a limit can pass between two
             keys = self._query.answers.outputs(_table(records))["key"]
             self._answered |= set(pc.unique(keys).to_pylist())
-        return {str(marker.id) for marker in markers} <= self._answered
+        return {self._marker_key(marker) for marker in markers} <= self._answered
 
     def _is_still(self) -> bool:
         output = self._endpoints.output

@@ -22,7 +22,7 @@ from streamgauge.errors import (
     Unmeasured,
 )
 from streamgauge.jobfile import PROGRESS
-from streamgauge.load.messages import Marker
+from streamgauge.load.messages import PULSE_MS, Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import (
@@ -165,6 +165,7 @@ class Trial:
                 self.channel,
                 self._table_answered,
                 job,
+                self._marker_key,
                 still_s=self._still_s,
             )
             sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
@@ -175,7 +176,7 @@ class Trial:
             if not self.spec.preload:
                 with self._phase("consume"):
                     drainage.follow()
-                    self._await_consumption(drainage, sender.markers())
+                    self._await_consumption(drainage, sender)
                 self._run_load(sender)
             with self._phase("drain"):
                 drainage.follow()
@@ -223,7 +224,9 @@ class Trial:
         cores = self.spec.resources.cores
         cpus = self._cpus[cores:] if cores else ()
         sending = self.transport.sending(self.endpoints)
-        sender = Senders.start(self.spec, self.endpoints, sending, self.folder, affinity=cpus)
+        sender = Senders.start(
+            self.spec, self.endpoints, sending, self.folder, pulse=self._pulse, affinity=cpus
+        )
         self.watch.sender = sender
         sender.check = self.watch.check
         return sender
@@ -232,15 +235,43 @@ class Trial:
         resources = Resources(cpus=tuple(self._cpus[: self.spec.resources.cores]))
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
 
-    def _await_consumption(self, drainage: Drainage, markers: Sequence[Marker]) -> None:
+    @property
+    def _marker_key(self) -> Callable[[Marker], str] | None:
+        """Tell the key of the output that answers a marker, where one does."""
+        window_of = self.query.window_of
+        if self._pulse and window_of is not None:
+            return lambda marker: window_of(marker.value, marker.appended_ms)
+        return (lambda marker: str(marker.id)) if self.query.answers_markers else None
+
+    @property
+    def _pulse(self) -> bool:
+        """Whether markers go on around the load, since only records close windows."""
+        return self.outcome.resolved is not None and self.outcome.resolved.closed_by_records
+
+    def _pulsing(self, sender: Senders, condition: Callable[[], bool]) -> Callable[[], bool]:
+        """Let markers go on while a condition is waited for, where they close windows."""
+        clock = self.bench.clock.monotonic
+        due_s = clock() + PULSE_MS / 1000
+
+        def look() -> bool:
+            nonlocal due_s
+            if self._pulse and clock() >= due_s:
+                sender.markers()
+                due_s = clock() + PULSE_MS / 1000
+            return condition()
+
+        return self._telling(look)
+
+    def _await_consumption(self, drainage: Drainage, sender: Senders) -> None:
+        markers = sender.markers()
         try:
             self.watch.wait_for(
-                self._telling(lambda: drainage.passed(markers)),
+                self._pulsing(sender, lambda: drainage.passed(markers)),
                 CONSUME_LIMIT_S,
                 "the engine does not consume",
             )
         except LimitPassed as error:
-            silent = not self.query.answers_markers and not drainage.finished()
+            silent = self._marker_key is None and not drainage.finished()
             reason = "no answer to the first markers and no progress past them"
             raise TrialFailed(
                 f"{error}: {_NEEDS_PROGRESS.format(self.query.name) if silent else reason}",
@@ -311,6 +342,10 @@ class Trial:
                 consumed = self._telling(lambda: drainage.passed(markers))
                 self.watch.wait_for(consumed, left_s, "not consumed")
                 markers = sender.sentinels()
+            if self._pulse:
+                left_s = end_s - clock.monotonic()
+                answered = self._pulsing(sender, lambda: drainage.answers(markers))
+                self.watch.wait_for(answered, left_s, "not answered")
             left_s = end_s - clock.monotonic()
             drained = self._telling(lambda: drainage.drained(markers))
             self.watch.wait_for(drained, left_s, "not drained")

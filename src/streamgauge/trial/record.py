@@ -76,6 +76,12 @@ def _warnings(outcome: Outcome) -> list[str]:
         found.append(
             f"{lenient:,} answers are right with or without records that came too late for them"
         )
+    validation = outcome.validation if outcome.job.closed_by_records else None
+    if validation is not None and (unclosed := validation.optional):
+        found.append(
+            f"{unclosed:,} windows may lack their output: a partition had no record in the next"
+            " one, so nothing closed them"
+        )
     interval_s, spec = outcome.job.checkpoint_s, outcome.spec
     measured = outcome.validation is not None and not (spec.quick or spec.preload)
     if interval_s and measured and not outcome.checkpoints_ms:
@@ -115,9 +121,10 @@ class _Facts:
             return Verdict(
                 holds=None, reason="the trial broke off before the driver could be judged"
             )
-        if self.outcome.spec.preload:
+        spec = self.outcome.spec
+        if spec.preload:
             return Verdict(holds=None, reason="a probe has no schedule to keep")
-        return verdicts.valid(self.outcome.spec.load, self._driver())
+        return verdicts.valid(spec.load, self._driver(), quick=spec.quick)
 
     def _driver(self) -> verdicts.Driver:
         sender = self.outcome.sender
@@ -134,7 +141,15 @@ class _Facts:
             backpressure_s=sender.backpressure_s if sender else 0.0,
             send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
             senders=sender.senders if sender else 1,
+            **self._windows(),
         )
+
+    def _windows(self) -> dict[str, int]:
+        """Count the windows that records had to close, and those that none closed."""
+        validation = self.outcome.validation
+        if validation is None or not self.outcome.job.closed_by_records:
+            return {}
+        return {"windows": validation.counts.expected, "unclosed": validation.optional}
 
     def kept_up(self, *, answers: bool) -> Verdict:
         spec = self.outcome.spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,12 +14,14 @@ from typing import Self
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
+from pyspark.serializers import UTF8Deserializer, read_int
 from pyspark.sql import SparkSession
 
+from streamgauge import process
 from streamgauge.errors import NotReady
-from streamgauge.process import log_tail
+from streamgauge.process import Process
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 
 _SETTINGS = {
@@ -46,13 +48,14 @@ _SETTINGS = {
     "spark.executorEnv.OMP_NUM_THREADS": "1",
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }
-_STOP_S = 10.0
+_START_S = 120.0
 
 
 class Session:
     """Starts Spark when it is first needed; leaving the context stops it, its JVM included.
 
-    Should this process be killed, the JVM ends as well: it lives as long as the pipe to it.
+    The JVM is a child like our others: whatever happens to this process, and even while Spark is
+    still starting, it ends with us.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Session:
         self._temporary = folder.absolute() / "spark-temporary"
         self._java_home = java_home
         self._master = master or f"local[{cores or len(os.sched_getaffinity(0))}]"
+        self._jvm: Process | None = None
         self._spark: SparkSession | None = None
 
     def get(self) -> SparkSession:
@@ -83,60 +87,70 @@ class Session:
         Raises:
             NotReady: Spark's JVM does not start.
         """
-        if self._spark is not None and self._launched().poll() is not None:
-            self.stop()  # its JVM died: the trial that saw it is spoilt, the next one is not
-        if self._spark is None:
-            self._temporary.mkdir(parents=True, exist_ok=True)
-            conf = SparkConf(loadDefaults=False).setMaster(self._master)
-            conf.setAll([*_SETTINGS.items(), *self._places().items()])
-            with _environment(self._variables()):
-                context = SparkContext(conf=conf, gateway=self._launch(conf))
-            self._spark = SparkSession(context)
+        if self._spark is not None and self._jvm is not None and self._jvm.alive:
+            return self._spark
+        self.stop()  # if its JVM died: the trial that saw it is spoilt, the next one is not
+        self._temporary.mkdir(parents=True, exist_ok=True)
+        conf = SparkConf(loadDefaults=False).setMaster(self._master)
+        conf.setAll([*_SETTINGS.items(), *self._places().items()])
+        with _environment(self._variables()):
+            self._spark = self._start(conf)
         return self._spark
 
     def stop(self) -> None:
         """Stop Spark and its JVM, which PySpark by itself leaves running until we end."""
-        if self._spark is None:
+        if self._jvm is None:
             return
-        gateway, jvm = self._spark.sparkContext._gateway, self._launched()
-        with suppress(Py4JError, OSError):  # a JVM that died cannot be asked to stop
-            self._spark.stop()
-        self._spark = None
-        assert gateway is not None
-        gateway.shutdown()
+        if self._spark is not None and self._jvm.alive:  # else PySpark would warn
+            with suppress(Py4JError, OSError):
+                self._spark.stop()
+        if SparkContext._gateway is not None:
+            SparkContext._gateway.shutdown()
         # PySpark would hand the dead gateway, and what was made with it, to the next session.
         SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
         SparkSession._instantiatedSession = None
-        _end(jvm)
+        self._jvm.stop()
+        self._jvm = self._spark = None
         shutil.rmtree(self._temporary, ignore_errors=True)
-
-    def _launched(self) -> subprocess.Popen[bytes]:
-        """Return the JVM of the running session."""
-        assert self._spark is not None
-        gateway = self._spark.sparkContext._gateway
-        assert gateway is not None
-        jvm: subprocess.Popen[bytes] = gateway.proc
-        return jvm
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        interrupted = kind is not None and not issubclass(kind, Exception)
+        if interrupted and self._jvm is not None:
+            self._jvm.kill()  # it would end its work before it listens
         self.stop()
 
+    def _start(self, conf: SparkConf) -> SparkSession:
+        handler = signal.getsignal(signal.SIGINT)
+        context = SparkContext(conf=conf, gateway=self._launch(conf))
+        if signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)  # PySpark's would hide from us that it was asked
+        return SparkSession(context)
+
     def _launch(self, conf: SparkConf) -> JavaGateway:
-        """Start the JVM, with what it prints in our log."""
-        with self._log.open("ab") as log:
-            try:
-                # A session of its own: a signal to our group must reach us alone, or Java is gone
-                # while PySpark still talks to it.
-                apart = {"stdout": log, "stderr": log, "start_new_session": True}
-                return launch_gateway(conf, apart)
-            except PySparkRuntimeError as error:
-                raise NotReady(
-                    f"Spark's Java process did not start:\n{log_tail(self._log)}",
-                    "Run `streamgauge doctor`, which looks at Java.",
-                ) from error
+        """Start the JVM as PySpark does, but as a child of ours; it lives as long as its stdin."""
+        told = self._temporary / "gateway"
+        settings = [part for pair in conf.getAll() for part in ("--conf", "=".join(pair))]
+        submit = Path(_find_spark_home()) / "bin" / "spark-submit"
+        self._jvm = process.start(
+            [submit, *settings, "pyspark-shell"],
+            log=self._log,
+            env={"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+            pipe_stdin=True,
+        )
+        try:
+            process.wait_until(told.exists, self._jvm, _START_S, "Spark's Java process")
+        except NotReady as error:
+            raise NotReady(
+                error.message, "Run `streamgauge doctor`, which looks at Java."
+            ) from None
+        with told.open("rb") as file:
+            port, secret = read_int(file), UTF8Deserializer().loads(file)
+        told.unlink()
+        with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+            return launch_gateway()
 
     def _places(self) -> dict[str, str]:
         return {
@@ -155,17 +169,6 @@ class Session:
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-
-
-def _end(jvm: subprocess.Popen[bytes]) -> None:
-    """Close the pipe that keeps the JVM alive, and see that it ends."""
-    if jvm.stdin is not None:
-        jvm.stdin.close()
-    try:
-        jvm.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        jvm.kill()
-        jvm.wait()
 
 
 @contextmanager

@@ -169,6 +169,7 @@ def match_bucket(rows: pa.Table, work: Work) -> pa.Table:
         **matched.counts.model_dump(),
         "ignored": matched.ignored,
         "lenient": matched.lenient,
+        "optional": matched.optional,
     }
     latencies = _pack(matched.latencies, compression="lz4")
     row = _moved(rows["bucket"][0].as_py(), "match", facts, latencies, _pack(matched.examples))
@@ -182,7 +183,7 @@ def matches(rows: pa.Table) -> list[Match]:
     result = []
     for text, latencies, examples in zip(*columns, strict=True):
         facts = json.loads(text.as_py())
-        rest = {name: facts.pop(name) for name in ("ignored", "lenient")}
+        rest = {name: facts.pop(name) for name in ("ignored", "lenient", "optional")}
         result.append(Match(Counts(**facts), unpack(latencies), unpack(examples), **rest))
     return result
 

@@ -30,8 +30,6 @@ from streamgauge.spec.trial import Counts
 from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 
-_CANCELLED = "SPARK_JOB_CANCELLED"
-"""What PySpark makes of Ctrl-C, and of nothing else here."""
 _SLICE = 200_000
 """Outputs in tables that are cut into buckets at once."""
 
@@ -49,6 +47,8 @@ class Validation:
     """Outputs of windows that may stay open."""
     lenient: int
     """Expected outputs with several right answers: records came later than the query allows."""
+    optional: int
+    """Expected outputs that may be there or not."""
     times: pa.Table
     """`tasks.TIMES`: of every input record, in log order by stream and partition."""
     inversions: int
@@ -106,7 +106,8 @@ def validate(
         answers=query.answers,
         context=AnswerContext(
             parameters=job.parameters,
-            horizon_ms=_horizon_ms(recorded.inputs.values(), job.watermark_delay_ms),
+            horizon_ms=_horizon_ms(recorded.inputs.values(), job),
+            closed_by=job.partitions if job.closed_by_records else 0,
             # What a query did to its tables is looked at here: tasks have no use for them.
             tables={} if done is not None else tables,
         ),
@@ -116,8 +117,6 @@ def validate(
     try:
         rows = _run(spark, work, done)
     except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
-        if _CANCELLED in str(error):
-            raise KeyboardInterrupt from error
         raise _unvalidated(error) from error
     matched = Match.combine(tasks.matches(rows))
     times, inversions = _times(rows.filter(pc.field("kind") == "times"))
@@ -127,6 +126,7 @@ def validate(
         examples=matched.examples,
         ignored=matched.ignored,
         lenient=matched.lenient,
+        optional=matched.optional,
         times=times,
         inversions=inversions,
         seconds=clock() - began_s,
@@ -140,10 +140,11 @@ def _cut(records: Records, answers: Answers) -> plan.Cut:
     return plan.GENERATED_IN_GROUPS if in_groups else plan.GENERATED
 
 
-def _horizon_ms(inputs: Iterable[Records], watermark_delay_ms: int) -> int:
+def _horizon_ms(inputs: Iterable[Records], job: JobSpec) -> int:
     """Tell up to which time windows must have been closed."""
     newest = (records.newest_ms() for records in inputs)
-    return max((at_ms for at_ms in newest if at_ms is not None), default=0) - watermark_delay_ms
+    delay_ms = 0 if job.closed_by_records else job.watermark_delay_ms
+    return max((at_ms for at_ms in newest if at_ms is not None), default=0) - delay_ms
 
 
 def _table_outputs(query: Query, tables: Mapping[str, pa.Table]) -> pa.Table | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Record, Single
+from streamgauge.spec.transport import Appended, Record, Single
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.base import BaseTransport
 
@@ -167,8 +167,11 @@ class Outgoing:
         self.producer = self
         self.requests_s: list[float] = []
 
-    def send(self, records: Sequence[Single]) -> list[int]:
-        return [self.produce(each.topic, each.value, each.key, each.partition) for each in records]
+    def send(self, records: Sequence[Single]) -> list[Appended]:
+        offsets = [
+            self.produce(each.topic, each.value, each.key, each.partition) for each in records
+        ]
+        return [Appended(offset, time.time_ns() // 1_000_000) for offset in offsets]
 
     def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> int:
         return self._via.piles(topic, self._partitions)[partition].append(value)

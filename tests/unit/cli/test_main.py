@@ -90,18 +90,57 @@ def test_ctrl_c(monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted\n"
 
 
+WAIT = "print('up', flush=True); time.sleep(60)"
+MOMENTS = {
+    "while an import makes a data class": f"tree.app = lambda **_: exec({WAIT!r})",
+    "while we are imported": f"""
+class Slow:
+    def find_spec(self, *_): exec({WAIT!r})
+del sys.modules['streamgauge.cli.app']
+sys.meta_path.insert(0, Slow())""",
+    "once more at the very end": f"""
+class Last:
+    def __del__(self, end=os.kill, us=os.getpid()): end(us, {signal.SIGINT:d})
+last = Last()
+tree.app = lambda **_: exec({WAIT!r})""",
+    "where it is lost in a library": f"""
+class Lost:
+    def __del__(self): exec({WAIT!r})
+def tree_app(**_):
+    Lost()
+    process.end_if_asked()
+tree.app = tree_app""",
+    "where a library logs it": f"""
+def tree_app(**_):
+    try: exec({WAIT!r})
+    except KeyboardInterrupt:
+        logging.exception('what py4j says')
+        raise
+tree.app = tree_app""",
+}
+PROGRAM = """
+import logging, os, sys, time
+import streamgauge.cli as cli, streamgauge.cli.app as tree
+from streamgauge import process
+{moment}
+sys.argv = ['streamgauge']
+cli.main()
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_command_with_130(number):
-    code = (
-        "import sys, time, streamgauge.cli.app as tree, streamgauge.cli as cli\n"
-        "def app(**_):\n    print('up', flush=True)\n    time.sleep(60)\n"
-        "tree.app = app\nsys.argv = ['streamgauge']\ncli.main()\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_signals_end_the_command_with_130_at_any_moment(number, moment, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.format(moment=MOMENTS[moment]))
+    command = [sys.executable, "-m", "program"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(timeout=30) == 130
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, b"interrupted\n")
 
 
 def test_a_reader_that_goes_away_is_no_error():

@@ -21,13 +21,14 @@ def printed(*lines: object) -> str:
     return out.getvalue()
 
 
-def test_plain_lines_tell_the_phases() -> None:
+def test_plain_lines_tell_the_phases_and_what_came_of_each_trial() -> None:
     assert printed({"note": "fetching [jars]"}, *trial(SPEC)).splitlines() == [
         "fetching [jars]",
         "[1/2] q1 at 10k/s: prepare",
         "[1/2] q1 at 10k/s: warm-up",
         "[1/2] q1 at 10k/s: measure",
         "[1/2] q1 at 10k/s: validate",
+        "[1/2] q1 at 10k/s: valid ✓, correct ✓, kept up ✓, p50 200 ms, p99 300 ms",
     ]
 
 
@@ -75,7 +76,7 @@ def test_the_panel_shows_roles_of_any_name_after_the_known() -> None:
     ]
 
 
-def test_the_panel_in_a_terminal_leaves_nothing_behind_but_failures() -> None:
+def test_the_panel_in_a_terminal_leaves_what_came_of_trials() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, highlight=False)
     planned = FixedRate(SPEC).plan()[0]

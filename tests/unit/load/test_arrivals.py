@@ -140,3 +140,23 @@ def test_a_recording_is_found_from_every_folder(tmp_path: Path) -> None:
     assert arrivals.schedule(spec).due(999) == 1
     assert arrivals.schedule(spec).due(1000) == 2
     assert arrivals.schedule(spec).due(4000) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        (None, 500.0),
+        ("constant:1k/s", 500.0),
+        ("steps:1k/s@2s,30/s@2s", 15.0),
+        ("bursts:0/s,5k/s@1s/3s", 0.0),
+        ("bursts:20/s,5k/s@1s/3s", 10.0),
+    ],
+)
+def test_the_slowest_second_of_a_partition(text: str | None, least: float) -> None:
+    assert arrivals.least_rate(make_spec(text, partitions=2)) == pytest.approx(least)
+
+
+def test_a_pause_of_a_second_is_found_wherever_it_begins() -> None:
+    for begins_ms in range(1000, 1100, 7):
+        text = f"steps:1k/s@{begins_ms}ms,0/s@1s,1k/s@{3000 - begins_ms}ms"
+        assert arrivals.least_rate(make_spec(text)) == 0

@@ -51,7 +51,7 @@ class Producer:
     ) -> None:
         self.log.append((topic, value, key, partition))
         if on_delivery is not None:
-            on_delivery(None, SimpleNamespace(partition=lambda: partition, offset=lambda: 0))
+            on_delivery(None, SimpleNamespace(offset=lambda: 0, timestamp=lambda: (2, 5)))
 
     def poll(self, timeout: float) -> int:
         return 0
@@ -73,7 +73,7 @@ def make_sender(job: SenderJob, forms: list[Form], payloads: Payloads) -> sender
 
 
 def make_job(
-    folder: str, streams: int, partitions: int, senders: int, records: int
+    folder: str, streams: int, partitions: int, senders: int, records: int, pulse: bool
 ) -> list[SenderJob]:
     spec = TrialSpec(
         number=1,
@@ -97,7 +97,7 @@ def make_job(
         partitions=partitions,
         group="group",
     )
-    job = SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks)
+    job = SenderJob(spec=spec, endpoints=write_endpoints(endpoints), ticks=ticks, pulse=pulse)
     return job.shared(senders)
 
 
@@ -107,6 +107,7 @@ def make_job(
     senders=st.integers(1, 4),
     records=st.integers(1, 40),
     keyed=st.booleans(),
+    pulse=st.booleans(),
     rounds=st.tuples(st.integers(0, 2), st.integers(1, 3)),
 )
 def test_no_two_records_of_a_trial_have_the_same_id(
@@ -115,6 +116,7 @@ def test_no_two_records_of_a_trial_have_the_same_id(
     senders: int,
     records: int,
     keyed: bool,
+    pulse: bool,
     rounds: tuple[int, int],
 ) -> None:
     payloads = Payloads(
@@ -131,7 +133,7 @@ def test_no_two_records_of_a_trial_have_the_same_id(
         patch.object(sending, "Producer", Producer),
         patch.object(Producer, "log", log, create=True),
     ):
-        jobs = make_job(folder, len(forms), partitions, senders, records)
+        jobs = make_job(folder, len(forms), partitions, senders, records, pulse)
         all_of_them = [make_sender(job, forms, payloads) for job in jobs]
         before, after = rounds
         markers = [marker for _ in range(before) for marker in all_of_them[0].markers().markers]
@@ -161,3 +163,33 @@ def check_places(load: list[Sent], partitions: int, keyed: bool) -> None:
             assert partition == partition_of(key, partitions)
         else:
             assert (key, 0 <= partition < partitions) == (None, True)
+
+
+def test_markers_go_on_until_the_load_begins_and_have_smaller_ids() -> None:
+    payloads = Payloads([[b"x"]], marker=b"marker")
+    log: list[Sent] = []
+    now_ms = [5_000]
+
+    def sleep(seconds: float) -> None:
+        now_ms[0] += round(seconds * 1000)
+
+    clock = SimpleNamespace(
+        time_ns=lambda: now_ms[0] * 1_000_000, sleep=sleep, process_time=time.process_time
+    )
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(sending, "Producer", Producer),
+        patch.object(Producer, "log", log, create=True),
+        patch.object(sender, "time", clock),
+    ):
+        (job,) = make_job(folder, 1, 2, 1, 10, pulse=True)
+        only = make_sender(job, FORMS[:1], payloads)
+        only.markers()
+        only.load(start_ms=6_000)
+        (after, _) = only.markers().markers
+    found = headers(pa.array([value for _, value, *_ in log], pa.binary()))
+    rounds = [5_000, 5_000, 5_250, 5_500, 5_750, 5_875]
+    assert found.intended.tolist() == [at_ms for at_ms in rounds for _ in range(2)]
+    assert [partition for *_, partition in log] == [0, 1] * len(rounds)
+    assert found.ids.tolist() == sorted(found.ids)
+    assert after.id == 2 * 1000 + 10

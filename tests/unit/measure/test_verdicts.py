@@ -121,6 +121,16 @@ def test_stricter_bounds_are_used():
     assert valid(LoadSpec(max_lateness_s=0.001), ON_TIME).holds is False
 
 
+@pytest.mark.parametrize(
+    ("change", "holds"),
+    [({"sent": 500}, None), ({"lateness_p99_s": 9.0}, None), ({"clock_moved_s": 0.1}, False)],
+)
+def test_a_late_load_of_a_quick_trial_is_told_and_not_judged(change, holds):
+    late = replace(ON_TIME, **change)
+    verdict = valid(LoadSpec(), late, quick=True)
+    assert verdict == valid(LoadSpec(), late).model_copy(update={"holds": holds})
+
+
 def test_unread_inputs_leave_validity_open():
     assert valid(LoadSpec(), replace(ON_TIME, lateness_p99_s=None)).holds is None
 
@@ -279,3 +289,10 @@ def test_severity():
     for number, code in enumerate(codes):
         assert worst(codes[number:][::-1]) == code
     assert worst([]) == 0
+
+
+@pytest.mark.parametrize(("unclosed", "holds"), [(0, True), (3, True), (4, False)])
+def test_a_load_with_gaps_is_invalid_where_records_close_windows(unclosed, holds):
+    verdict = valid(LoadSpec(), replace(ON_TIME, windows=300, unclosed=unclosed))
+    assert verdict.holds is holds
+    assert ("the load had gaps: after 4 of 300 windows" in verdict.reason) is not holds

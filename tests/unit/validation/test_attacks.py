@@ -131,6 +131,14 @@ def test_two_outputs_in_one_message_are_one_wrong_and_one_missing(
 
 
 @pytest.mark.parametrize("query", SENT)
+def test_values_that_belong_to_each_others_ids_are_wrong(query: str) -> None:
+    answers, expected, values = right_outputs(query)
+    (one, first), (other, second) = ((_id(value), value[len(_id(value)) :]) for value in values[:2])
+    got = records([one + second, other + first, *values[2:]])
+    assert judged(answers, expected, got) == broken(len(values), wrong=2)
+
+
+@pytest.mark.parametrize("query", SENT)
 def test_the_partition_of_an_output_is_of_no_matter(query: str) -> None:
     answers, expected, values = right_outputs(query)
     got = records(values[::-1], [7 * (number % 3) for number in range(len(values))])

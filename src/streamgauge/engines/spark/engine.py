@@ -64,7 +64,8 @@ class SparkEngine:
             job,
             mode=mode,
             trigger_s=trigger_s,
-            watermark_delay_ms=facts.watermark_delay(job.partitions),
+            watermark_delay_ms=facts.watermark_delay(mode, job.partitions),
+            closed_by_records=mode in facts.closed_by_records,
             checkpoint_s=facts.checkpoint_s if mode == "realtime" else None,
             settings=settings,
         )

@@ -14,6 +14,10 @@ from streamgauge.errors import UsageError, unknown_name
 
 Mode = Literal["realtime", "microbatch", "continuous"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+LEAST_RATE = 10.0
+"""Records per second and partition that a load needs where records close windows."""
+_STATE_KEPT_MS = 10_000
+"""How long the state of a window is kept that records have closed: it costs only memory there."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class QueryFacts:
     """In micro-batches; real-time mode knows `update` only."""
     refused: Mapping[Mode, str] = field(default_factory=dict)
     """Modes that cannot give one final output per key, each with the reason."""
+    closed_by_records: frozenset[Mode] = frozenset()
+    """Modes in which the first record of the next window, in every partition, lets a window out."""
     checkpoint_s: float = 300.0
     """Interval of checkpoints in real-time mode; each is a gap of some tenths of a second."""
     watermark_delay_ms: int = 0
@@ -44,19 +50,30 @@ class QueryFacts:
         rest = (mode for mode in MODES if mode not in self.refused and mode != self.default)
         return (self.default, *rest)
 
-    def watermark_delay(self, partitions: int) -> int:
+    def watermark_delay(self, mode: Mode, partitions: int) -> int:
         """Return the watermark's delay in milliseconds."""
+        if mode in self.closed_by_records:
+            return _STATE_KEPT_MS
         return self.watermark_delay_ms if partitions == 1 else self.watermark_delay_partitioned_ms
 
-    def choose_mode(self, query: str, wanted: str | None) -> Mode:
+    def choose_mode(self, query: str, wanted: str | None, least_rate: float) -> Mode:
         """Return the wanted mode, or the best one when none is wanted.
 
         Raises:
-            UsageError: There is no such mode, or it cannot run this query.
+            UsageError: There is no such mode, or it cannot run this query under this load.
         """
+        sparse = self.closed_by_records if least_rate < LEAST_RATE else frozenset()
         if wanted is None:
-            return self.default
+            return next(mode for mode in self.modes if mode not in sparse)
         for mode in MODES:
+            if mode == wanted and mode in sparse:
+                raise UsageError(
+                    f"spark cannot run {query} in mode {mode} under this load: a window is closed"
+                    " by the first record of the next one in every partition, and there are"
+                    f" seconds with fewer than {LEAST_RATE:g} records of a partition",
+                    "Raise the rate, lower --partitions, or use"
+                    f" -E mode={' or mode='.join(m for m in self.modes if m not in sparse)}.",
+                )
             if mode == wanted and mode in self.refused:
                 raise UsageError(
                     f"spark cannot run {query} in mode {mode}: {self.refused[mode]}",

@@ -70,7 +70,7 @@ def resolve(
         UsageError: An option is unknown or makes no sense for this query.
     """
     _refuse_unknown(job.options)
-    mode = facts.choose_mode(job.query, job.options.get("mode", job.mode))
+    mode = facts.choose_mode(job.query, job.options.get("mode", job.mode), job.least_rate)
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
     carried = transport_part(job.transport)

@@ -267,7 +267,14 @@ class QueueLoad:
         (batch,) = queue.batches(partition, offset, offset + 1, filling)
         cells = [column[0].as_py() for column in batch.columns]
         value = ";".join(map(str, cells)).encode()
-        return Marker(stream=stream, partition=partition, offset=offset, id=cells[0], value=value)
+        return Marker(
+            stream=stream,
+            partition=partition,
+            offset=offset,
+            appended_ms=time.time_ns() // _NS,
+            id=cells[0],
+            value=value,
+        )
 
     def _fill(self, now_ms: int, start_ms: int, due: int) -> None:
         """Make what is due available, and note how late each millisecond's records are."""

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.spec.transport import Single
+from streamgauge.spec.transport import Appended, Single
 from streamgauge.spec.trial import LoadSpec
 
 Setting = str | int | float | bool
@@ -47,19 +47,19 @@ class KafkaOutgoing:
         self._single = Producer({**settings, "acks": "all"})
         self.producer.list_topics(timeout=10)
 
-    def send(self, records: Sequence[Single]) -> list[int]:
-        """Send records and return the offset of each.
+    def send(self, records: Sequence[Single]) -> list[Appended]:
+        """Send records and tell of each where it lies.
 
         Raises:
             TrialInvalid: The broker does not take them.
         """
-        offsets: dict[int, int] = {}
+        found: dict[int, Appended] = {}
 
         def keep(number: int) -> Any:
             def delivered(error: KafkaError | None, message: Message) -> None:
                 offset = message.offset()
                 if error is None and offset is not None:
-                    offsets[number] = offset
+                    found[number] = Appended(offset, message.timestamp()[1])
 
             return delivered
 
@@ -67,9 +67,9 @@ class KafkaOutgoing:
             self._single.produce(
                 each.topic, each.value, each.key, each.partition, on_delivery=keep(number)
             )
-        if self._single.flush(_FLUSH_S) or len(offsets) < len(records):
+        if self._single.flush(_FLUSH_S) or len(found) < len(records):
             raise TrialInvalid(f"the broker did not take all markers within {_FLUSH_S:g} s")
-        return [offsets[number] for number in range(len(records))]
+        return [found[number] for number in range(len(records))]
 
     def _take_statistics(self, text: str) -> None:
         """Keep how long the brokers took, on average over the last second, to answer."""

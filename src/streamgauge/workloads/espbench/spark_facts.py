@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 
 _NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
-_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
 _NO_PYTHON = "it runs no Python, which the outlier selection needs"
 _MICROBATCH_WRITER: dict[Mode, str] = {
     "realtime": "it has no foreachBatch, with which the database is written in batches",
@@ -16,8 +15,9 @@ _MICROBATCH_WRITER: dict[Mode, str] = {
 
 FACTS: Mapping[str, QueryFacts] = {
     "q1": QueryFacts(
-        default="microbatch",
-        refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
+        default="realtime",
+        refused={"continuous": _NO_AGGREGATES},
+        closed_by_records=frozenset({"realtime"}),
         watermark_delay_partitioned_ms=100,
         stateful=True,
     ),

@@ -62,6 +62,10 @@ def _since_window_end(emitted_ms: int, value: bytes) -> float:
     return (emitted_ms - int(value.partition(b",")[0])) / 1000 - 1
 
 
+def _second(_value: bytes, appended_ms: int) -> str:
+    return str(appended_ms - appended_ms % 1000)
+
+
 QUERIES = (
     Query(
         name="q1",
@@ -71,6 +75,7 @@ QUERIES = (
         answers=answers.Statistics(),
         functions=("windowing", "transformation", "aggregation"),
         answers_markers=False,
+        window_of=_second,
         window_ms=1000,
         sample=_since_window_end,
     ),

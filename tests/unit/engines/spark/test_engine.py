@@ -11,7 +11,7 @@ from streamgauge.workloads.espbench.spark import QUERIES
 from streamgauge.workloads.espbench.spark_facts import FACTS
 
 DEFAULT_MODES = {
-    "q1": "microbatch",
+    "q1": "realtime",
     "q2": "microbatch",
     "q3": "realtime",
     "q4": "realtime",
@@ -29,6 +29,7 @@ def job(query: str, partitions: int = 1, **options: str) -> JobSpec:
         partitions=partitions,
         seed=1,
         options=options,
+        least_rate=1000.0,
     )
 
 
@@ -54,8 +55,17 @@ def test_an_unknown_query_names_the_known_ones() -> None:
 
 
 def test_windows_of_several_partitions_stay_open_longer() -> None:
-    assert SparkEngine().resolve(job("q1")).watermark_delay_ms == 0
-    assert SparkEngine().resolve(job("q1", partitions=2)).watermark_delay_ms == 100
+    for partitions, delay_ms in ((1, 0), (2, 100)):
+        resolved = SparkEngine().resolve(job("q1", partitions, mode="microbatch"))
+        assert resolved.watermark_delay_ms == delay_ms
+        assert not resolved.closed_by_records
+
+
+def test_records_close_windows_in_real_time() -> None:
+    resolved = SparkEngine().resolve(job("q1", partitions=2))
+    assert resolved.closed_by_records
+    assert resolved.watermark_delay_ms == 10_000
+    assert resolved.settings["spark.master"] == f"local[{2 + len(os.sched_getaffinity(0))}]"
 
 
 def test_real_time_mode_has_a_slot_for_each_partition_of_both_streams() -> None:
@@ -63,14 +73,14 @@ def test_real_time_mode_has_a_slot_for_each_partition_of_both_streams() -> None:
 
 
 def test_fewer_cores_than_the_machine_has_are_kept_to() -> None:
-    settings = SparkEngine().resolve(replace(job("q1"), cores=1)).settings
+    settings = SparkEngine().resolve(replace(job("q2"), cores=1)).settings
     assert settings["spark.master"] == "local[1]"
     assert settings["spark.sql.shuffle.partitions"] == "1"
 
 
 def test_all_cores_are_used_when_nobody_says() -> None:
     cores = len(os.sched_getaffinity(0))
-    assert SparkEngine().resolve(job("q1")).settings["spark.master"] == f"local[{cores}]"
+    assert SparkEngine().resolve(job("q2")).settings["spark.master"] == f"local[{cores}]"
 
 
 def test_q4_reads_its_table_often_enough_to_see_a_downtime_ten_seconds_ahead() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -253,6 +254,34 @@ def test_q1_does_not_compare_a_window_that_may_stay_open() -> None:
     rows = final.sort_by("key").to_pylist()
     assert [row["optional"] for row in rows] == [False, False, True]
     assert [row["value"] is None for row in rows] == [False, False, True]
+
+
+def closed_by(partitions: Sequence[Sequence[int]]) -> dict[int, bool]:
+    """Answer q1 for records appended at these times, by partition; tell which must be there."""
+    where = replace(context(BEGIN + max(map(max, partitions))), closed_by=len(partitions))
+    answers, parts = Statistics(), []
+    for number, times in enumerate(partitions):
+        rows = records([line()] * len(times), [BEGIN + at for at in times])
+        rows = rows.set_column(0, "partition", pa.array([number] * len(times), pa.int32()))
+        cut = len(times) // 2
+        parts += [answers.expected(p, where) for p in (rows.slice(0, cut), rows.slice(cut))]
+    final = answers.merge(pa.concat_tables(parts), where).to_pylist()
+    assert sum(int(row["value"].split(b",")[4]) for row in final if row["value"]) > 0
+    return {int(row["key"]) - BEGIN: not row["optional"] for row in final}
+
+
+def test_q1_is_closed_by_the_next_second() -> None:
+    assert closed_by([[500, 999, 1000, 2000]]) == {0: True, 1000: True, 2000: False}
+
+
+def test_q1_may_stay_open_before_an_empty_second() -> None:
+    assert closed_by([[0, 1000, 3000, 4000]]) == {0: True, 1000: False, 3000: True, 4000: False}
+
+
+def test_q1_is_closed_by_every_partition() -> None:
+    stopped = [[0, 1000, 2000, 3000], [0, 1100, 2999], [400, 1999, 3000, 3500]]
+    assert closed_by(stopped) == {0: True, 1000: False, 2000: False, 3000: False}
+    assert closed_by([[0, 1000], [1500], [1999]]) == {0: True, 1000: False}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED
-from streamgauge.measure.messages import headers
+from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.answers.columns import (
     MF01,
@@ -22,17 +22,28 @@ from streamgauge.workloads.espbench.answers.columns import (
     values_of,
 )
 
+_AFTER = b"after"
+"""Begins the partial value that tells of a record in the next window."""
+
 
 @dataclass(frozen=True)
 class Statistics:
-    """Answers of q1: average, least, greatest and count of mf01 in each second of append time."""
+    """Answers of q1: average, least, greatest and count of mf01 in each second of append time.
+
+    Where records close windows, a second may lack its answer if a partition has no record in the
+    next one.
+    """
 
     aligned: ClassVar[int] = 1
     merges: ClassVar[bool] = True
     window_ms: ClassVar[int] = 1_000
 
-    def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
-        """Return one row per window with `sum,min,max,count` of these records as value."""
+    def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
+        """Return one row per window with `sum,min,max,count` of these records as value.
+
+        Where records close windows there is another one, with `after` and the partition, for each
+        window before that of a record.
+        """
         records = records.combine_chunks()
         values = values_of(records)
         (mf01,) = sensor_columns(values, MF01)
@@ -51,10 +62,19 @@ class Statistics:
                 *[(time, "max") for time in ("intended", "appended")],
             ]
         )
-        return self._rows(partials, _partial_values(partials))
+        found = self._rows(partials, _partial_values(partials))
+        if not context.closed_by or not len(records):
+            return found
+        after = f"{_AFTER.decode()} {records['partition'][0].as_py()}".encode()
+        before = column(partials, "window") - self.window_ms
+        marks = partials.set_column(0, "window", pa.array(before))
+        return pa.concat_tables([found, self._rows(marks, [after] * len(marks))])
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Return one row per window with `window_start_ms,avg,min,max,count` as value."""
+        marks = pc.starts_with(partials["value"], _AFTER)
+        closed = _closed(partials.filter(marks), context.closed_by)
+        partials = partials.filter(pc.invert(marks))
         total = (
             _partial_columns(partials)
             .group_by("window")
@@ -70,7 +90,10 @@ class Statistics:
             )
         )
         open_still = column(total, "window") + self.window_ms > context.horizon_ms
-        return self._rows(total, _final_values(total, open_still), open_still)
+        optional = open_still
+        if context.closed_by:
+            optional = open_still | ~np.isin(column(total, "window"), closed)
+        return self._rows(total, _final_values(total, open_still), optional)
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with the window's start as key."""
@@ -99,6 +122,13 @@ class Statistics:
             },
             schema=EXPECTED,
         )
+
+
+def _closed(marks: pa.Table, partitions: int) -> Integers:
+    """Return the windows that are followed by a record in so many partitions."""
+    by = marks.select(["key", "value"]).group_by("key").aggregate([("value", "count_distinct")])
+    closed = by.filter(pc.field("value_count_distinct") == partitions)
+    return column(closed.set_column(0, "key", pc.cast(closed["key"], pa.int64())), "key")
 
 
 def _partial_values(windows: pa.Table) -> list[bytes | None]:

@@ -1,0 +1,137 @@
+"""Every engine, workload, query, transport and mode there is; and which of them do not go together.
+
+A combination that is not named here has to work, and one that is named must not: who closes a gap
+takes it out of its list.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from streamgauge import registry
+from streamgauge.errors import UsageError
+from streamgauge.planning import load_engine, load_experiment, load_workload, plan_run
+from streamgauge.planning.asked import Asked
+from streamgauge.spec.engine import HasModes
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialSpec
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
+
+REFUSED = {
+    "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
+    "spark/*/aggregation/*/realtime": "it puts out a window after every record",
+    "spark/*/q2/*/realtime": "it runs no Python",
+    "spark/*/q5/*/realtime": "it has no foreachBatch",
+    "spark/*/join/*/realtime": "it knows no join of two streams",
+    "spark/*/q[12]/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/aggregation/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/q4/*/continuous": "it knows no join",
+    "spark/*/q5/*/continuous": "it has no foreachBatch",
+    "spark/*/join/*/continuous": "it knows no join of two streams",
+}
+"""What planning refuses, with what it says. Patterns are those of file names."""
+
+FAILS = {
+    "command/espbench/q[!3]*/kafka/*": "this engine knows q3 only",
+    "command/espbench/identity/kafka/*": "this engine knows q3 only",
+    "command/rovio/*": "this engine knows q3 only",
+}
+"""What planning cannot know: how the trial fails."""
+
+OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
+"""What an engine must be given."""
+
+PARAMETERS = {"rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"}}
+"""What makes the windows of a workload short enough for a short trial."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination."""
+
+    engine: str
+    workload: str
+    query: str
+    transport: str
+    mode: str | None
+    """None for an engine that has no modes."""
+    default: bool = False
+    """Whether that is what a user gets who names the query alone."""
+
+    def __str__(self) -> str:
+        return "/".join(
+            (self.engine, self.workload, self.query, self.transport, self.mode or "only")
+        )
+
+    def gap(self, gaps: Mapping[str, str]) -> list[str]:
+        """Return the reasons why this does not work."""
+        return [reason for pattern, reason in gaps.items() if fnmatchcase(str(self), pattern)]
+
+    def plan(self) -> TrialSpec:
+        """Plan a short trial as users do.
+
+        Raises:
+            UsageError: The parts do not go together.
+        """
+        options = dict(OPTIONS.get(self.engine, {}))
+        if self.mode is not None:
+            options["mode"] = self.mode
+        wanted: dict[str, Any] = {
+            "engine": self.engine,
+            "engine_options": options,
+            "transport": self.transport,
+            "parameters": PARAMETERS.get(self.workload, {}),
+            "quick": True,
+            "rates": ["1k/s"],
+            "duration": "3s",
+            "warmup": "500ms",
+            "partitions": "2",
+        }
+        asked = {name: Asked(value) for name, value in wanted.items()}
+        (trial,) = load_experiment(plan_run(f"{self.workload}/{self.query}", asked)).plan()
+        return trial
+
+    def refusal(self) -> str | None:
+        """Tell why planning refuses it; None where it does not."""
+        try:
+            self.plan()
+        except UsageError as error:
+            return error.message
+        return None
+
+
+def cells() -> list[Cell]:
+    """List all combinations of what is registered."""
+    usual = TrialSpec.model_fields["transport"].default, RunSpec.model_fields["engine"].default
+    return [
+        Cell(
+            engine,
+            workload,
+            query,
+            transport,
+            mode,
+            default=(transport, engine) == usual and mode == modes[0],
+        )
+        for engine in registry.names("engines")
+        for workload in registry.names("workloads")
+        for query in load_workload(workload).queries
+        for modes in [_modes(engine, workload, query)]
+        for transport in registry.names("transports")
+        for mode in modes
+    ]
+
+
+def _modes(engine: str, workload: str, query: str) -> list[str | None]:
+    """Return the modes of a query, the default first, also those that are refused."""
+    made = load_engine(engine)
+    if not isinstance(made, HasModes):
+        return [None]
+    modes = made.modes(workload, query)
+    return [*modes.allowed, *modes.refused]
