@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import platform
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -93,7 +94,13 @@ def _report(message: str, remedy: str | None, lead: str = "error: ") -> None:
 def _message(error: TyperException) -> str:
     """Write Typer's message as ours: one line, small first letter, no full stop."""
     text = " ".join(error.format_message().split()).removesuffix(".")
+    text = re.sub(r"Input should be a valid (\w+).*", _must_be, text)
     return f"{text[:1].lower()}{text[1:]}"
+
+
+def _must_be(found: re.Match[str]) -> str:
+    kind = {"integer": "a whole number", "number": "a number"}.get(found[1], f"a {found[1]}")
+    return f"it must be {kind}"
 
 
 def _command(arguments: Sequence[str]) -> str:

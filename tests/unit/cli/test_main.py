@@ -44,6 +44,7 @@ def test_services_without_a_command_shows_its_help(capsys):
         (["docter"], "'docter'. Did you mean 'doctor'?", "streamgauge --help"),
         (["list", "--jsn"], "--json", "streamgauge list --help"),
         (["list", "engine"], "unknown kind of thing 'engine'", "Did you mean engines?"),
+        (["watch", "--port", "x"], "it must be a whole number", "streamgauge watch --help"),
         (["services", "upp"], "'upp'. Did you mean 'up'?", "streamgauge services --help"),
     ],
 )
