@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean
 
 from rich import box
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.errors import unknown_name
+from streamgauge.results.factors import differing
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
@@ -39,18 +40,24 @@ def _espbench_2021(folder: RunFolder) -> Iterator[RenderableType]:
     """
     table = Table(box=box.MARKDOWN)
     table.add_column("Query")
-    for column in ("Input Rate", "Repeats", *_COLUMNS):
+    table.add_column("Input Rate", justify="right")
+    table.add_column("System")
+    groups = repeats(folder.trials())
+    varied = differing([group.spec for group in groups])
+    for column in (*varied, "Repeats", *_COLUMNS):
         table.add_column(column, justify="right")
-    for group in repeats(folder.trials()):
-        table.add_row(*_espbench_row(group))
+    for group in groups:
+        table.add_row(*_espbench_row(group, varied))
     yield table
     yield Text(f"means over the repeats that are valid and right; {_BROKEN}: none is", "dim")
 
 
-def _espbench_row(group: Repeats) -> Iterator[str]:
+def _espbench_row(group: Repeats, varied: Sequence[str]) -> Iterator[str]:
     right = [each for each in group.trials if each.valid.holds and each.correct.holds]
     yield group.spec.query
     yield format_rate(group.spec.rate)
+    yield " ".join(filter(None, (group.spec.engine, group.spec.mode)))
+    yield from (group.spec.factors.get(name, "–") for name in varied)
     yield f"{len(right)} of {len(group.trials)}"
     for statistic in _COLUMNS.values():
         found = [value for each in right if (value := _published(each, statistic)) is not None]

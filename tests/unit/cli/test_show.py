@@ -81,9 +81,9 @@ def test_a_run_is_shown_as_the_table_of_a_publication(tmp_path, capsys):
     assert execute(["show", str(folder.path), "--as", "espbench-2021"]) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if "k/s" in line]
     assert [[cell.strip() for cell in row] for row in rows] == [
-        ["q3", "1k/s", "2 of 3", "1.000", "0.200", "4.000", "0.500"],
-        ["q1", "1k/s", "1 of 1", "500.000", "100.000", "2,000.000", "250.000"],
-        ["q2", "1k/s", "0 of 1", "n/a", "n/a", "n/a", "n/a"],
+        ["q3", "1k/s", "spark realtime", "2 of 3", "1.000", "0.200", "4.000", "0.500"],
+        ["q1", "1k/s", "spark realtime", "1 of 1", "500.000", "100.000", "2,000.000", "250.000"],
+        ["q2", "1k/s", "spark realtime", "0 of 1", "n/a", "n/a", "n/a", "n/a"],
     ]
     assert execute(["show", str(folder.path), "--as", "espbench-2020"]) == 2
     assert "Did you mean espbench-2021?" in capsys.readouterr().err
