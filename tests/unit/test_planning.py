@@ -389,6 +389,8 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
         ("partitions: true", "partitions: True is no whole number"),
         ("duration: soon", "duration: 'soon' is no duration"),
         ("repeats: yes", "repeats: True is no whole number"),
+        ("repeats: 0", "repeats must be at least 1, not 0"),
+        ("cores: null", "cores: there is no value"),
         ("quick: maybe", "quick must be true or false"),
         ("objectives: latency.p99<2s", "objectives: latency.p99<2s is one value"),
         ("engine: [spark]", "engine must be a text"),

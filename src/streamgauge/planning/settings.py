@@ -30,6 +30,8 @@ def _whole(value: Any) -> int:
     """Read a whole number from a number or from the digits of a text."""
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
+    if value is None:
+        raise UsageError("there is no value", "Give it one, or leave it out.")
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise UsageError(f"{value!r} is no whole number", "Write it like 4.")
     return operator.index(value)
@@ -66,7 +68,8 @@ Text = Annotated[str, Field(strict=True, min_length=1)]
 Typed = Annotated[Text, BeforeValidator(_as_typed)]
 """A text that YAML may take for a number or a truth value."""
 Flag = Annotated[bool, Field(strict=True)]
-Whole = Annotated[int, BeforeValidator(guarded(_whole))]
+Whole = Annotated[int, Field(ge=0), BeforeValidator(guarded(_whole))]
+Count = Annotated[int, Field(ge=1), BeforeValidator(guarded(_whole))]
 Duration = Annotated[str, written(parse_duration)]
 Rates = Annotated[
     list[Annotated[str, written(parse_rate)]],
@@ -105,11 +108,11 @@ class Settings(Model):
     schedule: Text = Field(_UNSET, examples=["schedule: poisson:10k/s"])
     duration: Duration = Field(_UNSET, examples=["duration: 5m"])
     warmup: Duration = Field(_UNSET, examples=["warmup: 90s"])
-    repeats: Whole = _UNSET
+    repeats: Count = _UNSET
     partitions: Annotated[Any, AfterValidator(guarded(_several_whole))] = Field(
         _UNSET, examples=["partitions: 2, or partitions: [1, 2]"]
     )
-    cores: Whole = _UNSET
+    cores: Count = _UNSET
     seed: Whole = _UNSET
     load: Annotated[Any, AfterValidator(guarded(check_loads))] = Field(
         _UNSET, examples=["load: {acks: all, batch: 64KiB}; a shape is schedule: poisson:10k/s"]
