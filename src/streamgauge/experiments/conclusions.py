@@ -86,10 +86,8 @@ def by_growth(results: Sequence[TrialResult]) -> Interval:
 
 
 def in_growth(interval: Interval) -> str:
-    """Say what a search found by growth alone."""
+    """Say what a search found by growth alone, where it found anything."""
     held, over = interval
-    if held is None and over is None:
-        return "by growth alone, as published: not known"
     if held is None:
         return f"by growth alone, as published: below {format_rate(over or 0.0)}"
     above = f"; {format_rate(over)} grew" if over else "; none tried grew"

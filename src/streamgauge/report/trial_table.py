@@ -25,6 +25,9 @@ Write = Callable[[float], str]
 
 def render(results: Sequence[TrialResult]) -> Iterator[RenderableType]:
     """Show trials, then what a reader has to know of the figures."""
+    if not results:
+        yield Text("  no trial has ended yet")
+        return
     groups = repeats(results)
     yield _table(groups)
     if any(group.several for group in groups):

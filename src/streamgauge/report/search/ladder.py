@@ -43,7 +43,7 @@ def render(search: SearchAnswer, ceiling: float | None = None) -> Iterator[Rende
     if ceiling is not None:
         yield Text(f"  harness ceiling (noop): {format_rate(ceiling)}", style="dim")
     yield Text.assemble("  ", (search.query, "bold"), ": ", (search.conclusion, "bold"))
-    if search.trials:
+    if any(search.by_growth):
         yield Text(f"  {in_growth(search.by_growth)}", style="dim")
 
 
