@@ -12,7 +12,7 @@ import pytest
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
-from tests.integration.trials import make_spec
+from tests.integration.trials import make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -33,7 +33,7 @@ def test_a_broker_that_stalls_leaves_windows_open_and_the_load_invalid(
                     time.sleep(STALL_S if number == signal.SIGSTOP else 0)
 
         own = replace(bench, services={**bench.services, "kafka": broker})
-        spec = make_spec("q1", engine="spark", duration_s=6.0)
+        spec = make_spec("q1", engine="spark", duration_s=6.0, quick=False)
         assert spec.mode == "realtime"
         result = run_trial(spec, own, tmp_path / "001", stall)
     assert result.status == "invalid", result.valid.reason
@@ -50,3 +50,17 @@ def test_a_backlog_is_closed_by_markers_too(bench: Bench, tmp_path: Path) -> Non
     assert result.correct.holds is True, result.correct.reason
     assert result.counts.expected >= 3, "the seconds of the load, and those of the markers"
     assert result.metrics["rate.catch_up"] > 0
+
+
+def test_an_engine_that_is_killed_while_markers_go_on_fails_the_trial(
+    bench: Bench, tmp_path: Path
+) -> None:
+    def kill(event: Any) -> None:
+        if event.get("phase") == "consume":
+            (engine,) = (each for each in ours("streamgauge.engines.spark.job") if each.children())
+            engine.send_signal(signal.SIGKILL)
+
+    result = run_trial(make_spec("q1", engine="spark"), bench, tmp_path / "001", kill)
+    assert result.status == "failed"
+    assert "the engine died" in (result.cause or "")
+    assert not ours("streamgauge.load.sender")

@@ -67,7 +67,7 @@ class Progress:
             self._console.print(text, markup=False)
 
     def _print(self, event: Event) -> None:
-        """Write a line for each trial that ended and, without a panel, for each phase."""
+        """Write a line for each trial that ended, and for each phase where there is no panel."""
         trial = self._state.trial
         if trial is None:
             return

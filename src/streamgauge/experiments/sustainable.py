@@ -212,8 +212,7 @@ class Sustainable:
         if not self._run.quick:
             return Ends.around(*self._rates or [catch_up_rate(probes) or GUESS])
         guess = min(catch_up_rate(probes) or GUESS, QUICK_MOST / BRACKET[1])
-        ends = Ends.around(*self._rates or [guess])
-        return replace(ends, higher=tuple(rate for rate in ends.higher if rate <= QUICK_MOST))
+        return replace(Ends.around(*self._rates or [guess]), higher=())
 
     def _next_step(self, course: _Course) -> Step | None:
         if not self._rates and (times := self._next_probe(course.probes)):

@@ -104,7 +104,8 @@ def decide(result: TrialResult) -> Decision:
     evidence: dict[str, Json] = told.model_dump() if told else {}
     if result.status == "failed":
         return Decision("fail", (result.cause or "the engine died").partition("\n")[0], evidence)
-    if result.valid.holds is not True or told is None:
+    unjudged = result.valid.holds is None and result.spec.quick  # it measures nothing anyway
+    if told is None or not (result.valid.holds or unjudged):
         return Decision("invalid", result.valid.reason, evidence)
     if reason := _unsustained_because(told, result):
         return Decision("fail", reason, evidence)

@@ -390,7 +390,21 @@ def test_a_quick_search_is_short_and_stays_below_the_harness(
     assert max(spec.rate for spec in searched) <= 20_000
     assert sum(result.spec.load_s for result in history) < 180
     assert (found.rate is not None, code) == (True, 0)
-    assert found.limit == ("engine" if limit < 20_000 and not guess else "search")
+    assert found.limit == "search"
+    assert len(history) == 5 - bool(guess), "probe, bracket of two, confirmation, latency"
+
+
+def test_a_quick_trial_whose_load_came_late_is_not_repeated() -> None:
+    run = asked(1_000.0, quick=True, experiment_options={})
+    trial = simulate(KINDS["steady"])
+
+    def late(spec: TrialSpec) -> TrialResult:
+        unknown = Verdict(holds=None, reason="1 % of the records came 187 ms late or more")
+        return trial(spec).model_copy(update={"valid": unknown})
+
+    _, found, code = search(run, late)
+    assert (found.rate, code) == (1_100, 0)
+    assert {each.outcome for each in found.trials} == {"pass"}
 
 
 def test_by_growth_alone_a_rate_counts_that_is_only_too_far_behind() -> None:
