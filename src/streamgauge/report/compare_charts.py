@@ -27,6 +27,7 @@ _KINDS = {
     "neither better nor worse": (NEUTRAL, SIGNS["diamond"]),
     "too few trials": (NEUTRAL, SIGNS["cross"]),
 }
+_SECONDS = alt.Axis(title=None, labelExpr="format(datum.value, '~r') + ' s'", tickCount=8)
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
 _ROW = 24
@@ -173,7 +174,7 @@ def over_time(medians: Mapping[str, Sequence[tuple[Floats, Floats]]]) -> alt.Top
         )
         .mark_line(strokeWidth=1.5)
         .encode(
-            x=alt.X("s:Q", scale=alt.Scale(nice=False), axis=alt.Axis(title=None, format="~r")),
+            x=alt.X("s:Q", scale=alt.Scale(nice=False), axis=_SECONDS),
             y=_latency_axis(points),
             detail="trial:N",
             tooltip=["run:N", "time:N", "latency:N"],
