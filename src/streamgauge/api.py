@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from functools import cached_property
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import BaseModel
 
-RUNS = Path("runs")
+RUNS_DIR = "STREAMGAUGE_RUNS_DIR"
+
+
+def _runs(given: Path | str | None) -> Path:
+    """Return the folder of all runs: the one given, else that of the environment."""
+    return Path(given or os.environ.get(RUNS_DIR) or "runs")
 
 
 class Run:
@@ -121,37 +127,37 @@ class RunComparison:
         return forest(self.comparison)
 
 
-def run(target: str, *, runs: Path | str = RUNS, **options: Any) -> Run:
+def run(target: str, *, runs: Path | str | None = None, **options: Any) -> Run:
     """Run a workload, write its report and return what it left.
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`.
-        runs: Folder of all runs.
+        runs: Folder of all runs; STREAMGAUGE_RUNS_DIR or `runs` when left out.
         options: What the command line takes, by the names of a preset's fields:
             `rates=["10k/s"]`, `duration="1m"`, `engine="reference"`, `quick=True`.
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
-    command = _repeat_command(target, Path(runs), options)
-    folder = runner.start(spec, Path(runs), command, lambda _: None, choose_services(spec))
+    command = _repeat_command(target, runs, options)
+    folder = runner.start(spec, _runs(runs), command, lambda _: None, choose_services(spec))
     write_report(folder)
     return Run(folder)
 
 
-def open(name: str, *, runs: Path | str = RUNS) -> Run:
+def open(name: str, *, runs: Path | str | None = None) -> Run:
     """Open a run by path, id prefix, tag or age (`@0` is the latest)."""
-    return Run(find(Path(runs), name))
+    return Run(find(_runs(runs), name))
 
 
-def compare(base: Run | str, other: Run | str, *, runs: Path | str = RUNS) -> RunComparison:
+def compare(base: Run | str, other: Run | str, *, runs: Path | str | None = None) -> RunComparison:
     """Compare a run with a base: ratios with intervals, and verdicts in words."""
     both = [each if isinstance(each, Run) else open(each, runs=runs) for each in (base, other)]
     (comparison,) = compare_runs(*(each.folder for each in both))
     return RunComparison(comparison)
 
 
-def _repeat_command(target: str, runs: Path, options: Mapping[str, Any]) -> list[str]:
+def _repeat_command(target: str, runs: Path | str | None, options: Mapping[str, Any]) -> list[str]:
     """Return the words of a shell's line that repeats a run; no address in it keeps its user."""
-    given = options if runs == RUNS else {"runs": runs, **options}
+    given = options if runs is None else {"runs": str(runs), **options}
     arguments = [f"{name}={_plain(value)!r}" for name, value in given.items()]
     code = f"import streamgauge; streamgauge.run({', '.join([repr(target), *arguments])})"
     return ["python", "-c", shlex.quote(code) if set(code) & set('"$`\\!') else f'"{code}"']

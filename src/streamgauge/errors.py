@@ -75,7 +75,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def unknown_name(
     kind: str, name: str, known: Iterable[str], listed: Iterable[str] | None = None
 ) -> UsageError:
-    """Make the error for a name nobody knows: it lists the known ones and the nearest.
+    """Make the error for an unknown name: it lists the known ones and the nearest.
 
     Args:
         kind: What the name should have been a name of: "workload", "metric".

@@ -168,6 +168,12 @@ _DECLARED = (
         "none",
         "Bytes per second through the network interface <interface>, both ways, mean.",
     ),
+    Metric(
+        "packets.<interface>",
+        "1/s",
+        "none",
+        "Packets per second through the network interface <interface>, both ways, mean.",
+    ),
     Metric("load.1m", "1", "none", "The system's load average over one minute, mean."),
     Metric("validation.seconds", "s", "none", "How long the checking of the answers took."),
 )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import machine, registry
-from streamgauge.errors import NotReady, Unmeasured
+from streamgauge.errors import Interrupted, NotReady, Unmeasured
 from streamgauge.load import arrivals
 from streamgauge.planning import (
     load_engine,
@@ -22,13 +24,14 @@ from streamgauge.planning import (
     settle,
     trial_job,
 )
+from streamgauge.process import asked_to_end
 from streamgauge.results import ceiling as ceilings
 from streamgauge.results import events
 from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
-from streamgauge.services.service import RunningService, Startable, start_all
+from streamgauge.services.service import Embedded, RunningService, Startable, start_all
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.engine import Fetches, Problem
 from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
@@ -151,7 +154,12 @@ def check_room(spec: RunSpec, runs: Path) -> None:
 def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
     """Refuse to go on when the largest of these trials would not fit on the disks."""
     needed = max(map(_topic_bytes, trials)) + machine.NEEDED_DISK
-    runs.mkdir(parents=True, exist_ok=True)
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotReady(
+            f"cannot write to {runs}: {error.strerror}", "Choose another with --runs-dir."
+        ) from None
     for place in (runs, runtime.data_dir()):
         free = shutil.disk_usage(place).free
         if free < needed:
@@ -186,11 +194,12 @@ def _go_on(
     record = folder.record()
     experiment = load_experiment(record.spec)
     status: RunStatus = "interrupted"
+    broken: Exception | None = None
     try:
         with ExitStack() as stack:
             announce = stack.enter_context(_live(folder, listen))
             spark = stack.enter_context(Session(folder.path))
-            running = stack.enter_context(ServiceSet(services))
+            running = stack.enter_context(ServiceSet(services, folder.path / "logs"))
             while (following := experiment.next_trial(folder.trials())) is not None:
                 trial = settle(following)
                 bench = running.bench(spark.get, folder.name, clock or Clock())
@@ -205,19 +214,39 @@ def _go_on(
                 write_tables(folder.path, folder.trials())
                 announce(events.ended(result, record.spec.objectives))
         status = _status(folder.trials(), experiment)
-    except OSError as error:
-        raise NotReady(
-            f"cannot write to {folder.path}: {error}", "make room on the disk"
-        ) from error
+    except KeyboardInterrupt:
+        raise _interrupted(folder) from None
+    except Exception as error:
+        if asked_to_end():  # a library that is interrupted may fail in a way of its own
+            raise _interrupted(folder) from error
+        status, broken = "failed", error
+        if isinstance(error, OSError):
+            raise NotReady(
+                f"cannot write to {folder.path}: {error}", "Make room on the disk."
+            ) from error
+        raise
     finally:
-        _conclude(folder, record, experiment, status)
+        _conclude(folder, record, experiment, status, broken)
+
+
+def _interrupted(folder: RunFolder) -> Interrupted:
+    return Interrupted(
+        "interrupted", f"Go on with it: streamgauge run --resume {shlex.quote(str(folder.path))}"
+    )
 
 
 def _conclude(
-    folder: RunFolder, record: RunRecord, experiment: Experiment, status: RunStatus
+    folder: RunFolder,
+    record: RunRecord,
+    experiment: Experiment,
+    status: RunStatus,
+    broken: Exception | None = None,
 ) -> None:
+    """Write how the run ended; `broken` is what ended it between trials."""
     results = folder.trials()
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
+    if broken is not None:
+        warnings.append(f"the run broke off: {broken or type(broken).__name__}")
     answer = experiment.answer(results).model_dump(mode="json") if results else {}
     if isinstance(experiment, FindsCeiling) and (rate := experiment.ceiling(results)) is not None:
         streams, *_ = _inputs(record.spec).values()
@@ -250,10 +279,16 @@ def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
 
 
 class ServiceSet:
-    """The services of a run, kept across trials and started again when one has died."""
+    """The services of a run, kept across trials and started again when one has died.
 
-    def __init__(self, services: Sequence[Startable]) -> None:
+    The logs of those that we start stay in the run's folder.
+    """
+
+    def __init__(self, services: Sequence[Startable], logs: Path) -> None:
         self._services = list(services)
+        for service in self._services:
+            if isinstance(service, Embedded):
+                service.options = replace(service.options, log_dir=logs)
         self._running: dict[str, RunningService[Endpoint]] = {}
         self._stacks: dict[str, ExitStack] = {}
 

@@ -10,7 +10,7 @@ import re
 
 from streamgauge.errors import UsageError
 
-_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _RATE = re.compile(rf"({_NUMBER})\s*([kKMG]?)\s*(?:/\s*(s|sec|min|m|h))?")
 _COUNT = re.compile(rf"({_NUMBER})\s*([kKMG]?)")
 _DURATION_PART = re.compile(rf"({_NUMBER})\s*(us|µs|μs|ms|sec|s|min|m|h|d)\s*")

@@ -58,6 +58,19 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_page(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_every_chart_is_drawn_at_the_size_that_it_has_in_the_page(
+    open_page: Open, report: Path, width: int
+) -> None:
+    """As it was loaded: a change of the window's size would draw all of them anew."""
+    page = open_page(report, width=width)
+    scales = page.locator("figure:not([hidden]) .chart svg").evaluate_all(
+        "all => all.map((svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"
+    )
+    assert len(scales) > len(DRAWN)
+    assert min(scales) > 0.98
+
+
 def test_the_cursor_is_in_all_charts_over_time(open_page: Open, report: Path) -> None:
     page = open_page(report)
     chart(page, "latency").hover(position={"x": 500, "y": 100})

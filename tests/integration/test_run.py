@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from streamgauge import machine, runner
-from streamgauge.live.state import PHASES
 from streamgauge.measure.verdicts import exit_code
+from streamgauge.results.events import phases_of
 from streamgauge.results.folder import RunFolder
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
@@ -108,7 +108,9 @@ def test_what_dies_first_is_the_cause_and_the_other_trials_go_on(tmp_path: Path)
         assert f"{role} died" in result.cause, (role, phase)
         headline, _, tail = result.cause.partition("\n")
         assert "signal 9" in headline or "SIGKILL" in headline
-        assert "; end of " in headline
+        log = Path(headline.partition("; end of ")[2].removesuffix(":"))
+        assert log.is_relative_to(folder.path), "the log that is named is there after the run"
+        assert log.is_file()
         assert tail or role in {"sender", "engine"}, "services have told something by now"
         assert result.correct.holds is None
     assert results[-1].status == "done"
@@ -191,6 +193,8 @@ def interrupt(
             break
     _, stderr = command.communicate()
     assert command.returncode == 130, (phase, stderr.decode())
+    assert "Go on with it: streamgauge run --resume" in stderr.decode(), phase
+    assert "Traceback" not in stderr.decode(), phase
     assert not ours("streamgauge.load"), phase
     assert not ours("streamgauge.engines"), phase
     return began
@@ -202,7 +206,7 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
 ) -> None:
     """The second trial is interrupted in each phase in turn, and gone on with each time."""
     runs = tmp_path / "runs"
-    first, *others = PHASES
+    first, *others = phases_of(make_spec("q3"))
     begin = ["run", "espbench/q3", "-e", "reference", "--repeats", "2", *SHORT]
     assert interrupt(begin, environment, runs, 2, first) == [1, 2]
     (path,) = runs.iterdir()
@@ -220,6 +224,23 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     assert told["status"] == "done"
     assert [trial["correct"] for trial in told["trials"]] == [True, True]
     assert folder.trials()[0] == kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "phase"),
+    [
+        (["espbench", "-x", "broker", *SHORT], "read back"),
+        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "preload"),
+    ],
+)
+def test_interrupted_in_a_phase_of_few_trials_it_says_how_to_go_on(
+    environment: dict[str, str], tmp_path: Path, arguments: list[str], phase: str
+) -> None:
+    runs = tmp_path / "runs"
+    assert interrupt(["run", *arguments], environment, runs, 1, phase) == [1]
+    (path,) = runs.iterdir()
+    assert RunFolder(path).record().status == "interrupted"
+    assert interrupt(["run", "--resume", str(path)], environment, runs, 1, phase) == [1]
 
 
 def test_ctrl_c_stops_the_embedded_services_too(

@@ -57,11 +57,11 @@ def test_two_at_once_start_each_service_once_and_down_removes_all(
     GivenPostgres(parse_postgres(Given(first[1][1]))).check()
 
     assert detached.leftovers() == []
-    assert detached.down() == ["kafka", "postgres", "redis"]
+    assert detached.down() == (["kafka", "postgres", "redis"], [])
     assert not any(status.up for status in detached.status())
     assert not any(each is not None and each.alive for each in seen)
     assert Instance.found() == []
-    assert detached.down() == []
+    assert detached.down() == ([], [])
 
 
 def test_the_number_of_a_dead_service_may_belong_to_somebody_else(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_number_of_a_dead_service_may_belong_to_somebody_else(tmp_path: Path
             record = Record("kafka", str(instance.data), None, (Seen(stranger.pid, started),))
             instance.write_record(record)
         assert not detached.status(["kafka"])[0].up
-        assert detached.down() == []
+        assert detached.down()[0] == []
         assert stranger.alive
     assert Instance.found() == []
 
@@ -98,7 +98,7 @@ def test_what_a_living_owner_uses_is_left_alone() -> None:
 def test_a_detached_process_whose_folder_is_gone_is_ended(tmp_path: Path) -> None:
     folder = tmp_path / "instance"
     child = process.start(["sleep", "600"], log=tmp_path / "log", detached=folder)
-    assert f"leftover process {child.pid}" in detached.down()
+    assert f"process {child.pid}" in detached.down()[1]
     assert child.wait(10)
 
 
@@ -187,7 +187,7 @@ def test_a_service_of_another_package_starts_beside_what_it_needs(plugins: Plugi
     assert Path(variables["STREAMGAUGE_STORE_PASSWORD_FILE"]).read_text() == "s3cret"
     again = {status.name: status.pids for status in detached.up(["store"])}
     assert again == {name: status.pids for name, status in found.items()}
-    assert sorted(detached.down()) == ["kafka", "store"]
+    assert sorted(detached.down()[0]) == ["kafka", "store"]
     assert Instance.found() == []
 
 

@@ -106,3 +106,9 @@ def test_the_call_that_repeats_a_run_names_no_user(started):
     assert spec.accounts == {"postgres": "somebody"}
     assert "somebody" not in " ".join(command)
     assert "postgres='postgresql://db:5433/bench'" in " ".join(command)
+
+
+def test_the_folder_of_all_runs_is_that_of_the_environment(tmp_path, monkeypatch):
+    folder = three_trials(tmp_path, 100)
+    monkeypatch.setenv("STREAMGAUGE_RUNS_DIR", str(tmp_path))
+    assert streamgauge.open("@0").name == folder.name

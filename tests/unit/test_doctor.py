@@ -104,3 +104,10 @@ def test_a_folder_that_cannot_be_written_is_a_finding_among_others(
     assert found["folder of cache"].state == "missing"
     assert found["folder of cache"].remedy
     assert "memory" in found
+
+
+def test_a_folder_that_cannot_be_written_is_missing_even_for_root(tmp_path):
+    (tmp_path / "file").write_text("")
+    findings = examine(tmp_path / "file" / "runs", start=False, progress=print)
+    (found,) = [each for each in findings if each.name == "folder of runs"]
+    assert found.state == "missing"

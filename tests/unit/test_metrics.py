@@ -15,6 +15,7 @@ from streamgauge.errors import UsageError
         ("rate.emitted", "1/s", "none"),
         ("cpu.engine", "cores", "lower"),
         ("network.eth0", "B/s", "none"),
+        ("packets.eth0", "1/s", "none"),
         ("load.1m", "1", "none"),
         ("validation.seconds", "s", "none"),
     ],

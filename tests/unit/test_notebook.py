@@ -11,6 +11,7 @@ from benchmarks.synthetic import make_run
 
 import streamgauge
 from streamgauge.api import Run, RunComparison
+from tests.unit.runs import write_run
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 
@@ -66,3 +67,16 @@ def test_every_cell_runs_and_shows_what_it_says(
         drawn = shown[chart]
         assert isinstance(drawn, alt.TopLevelMixin)
         assert drawn.to_dict()["$schema"]
+
+
+def test_a_run_without_finished_trials_shows_empty_tables(
+    cells: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        write_run(tmp_path / "runs", [])
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            execute("".join(cell["source"]), names)
+    assert len(names["run"].trials) == 0

@@ -67,6 +67,14 @@ def test_parameters_are_parsed() -> None:
         ({"rates": ["0"]}, "above 0"),
         ({"rates": ["-5/s"]}, "-5/s"),
         ({"rates": ["fast"]}, "fast"),
+        ({"rates": [""]}, "'' is no rate"),
+        ({"rates": ["１k/s"]}, "is no rate"),
+        ({"partitions": "１"}, "is no whole number"),
+        ({"partitions": 999_999}, "partitions must be at most 1000"),
+        ({"repeats": 99_999_999}, "a run has 10,000 at most"),
+        ({"repeats": "many"}, "repeats: 'many' is no whole number"),
+        ({"kafka": ""}, "Kafka address ''"),
+        ({"kafka": "foo"}, "Kafka address 'foo'"),
         ({"rates": ["1k/s", "1000000001/s"]}, "cannot be sent"),
         ({"rates": ["1e300/s"]}, "cannot be sent"),
         ({"rates": ["1M/s"], "duration": "30h"}, "records"),
@@ -306,11 +314,11 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
         ({"experiment": "broker", "survey": True}, "broker searches nothing"),
         (
             {"experiment": "sustainable", "experiment_options": {"after": "half"}},
-            "experiment sustainable: after: 'half' is neither a share of the rate",
+            "-X after: 'half' is neither a share of the rate",
         ),
         (
             {"experiment": "sustainable", "experiment_options": {"survey": "so"}},
-            "experiment sustainable: survey: ",
+            "-X survey must be true or false, not 'so'",
         ),
         ({"engine": "none"}, "unknown engine"),
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
@@ -340,7 +348,7 @@ def test_without_a_number_of_senders_spark_decides() -> None:
     spec = plan(senders="spark", spark_master="spark://a:1", load={"acks": "all"})
     assert spec.load.senders is None
     assert plan(load={"acks": "all"}).load.senders == 1
-    with pytest.raises(UsageError, match="how many senders"):
+    with pytest.raises(UsageError, match="senders is empty"):
         plan(load={"senders": None})
 
 
@@ -352,3 +360,82 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
         plan("rovio/join", transport="flight", load={"batch": "1MiB"})
     with pytest.raises(UsageError, match="rovio/aggregation cannot be sent without a broker"):
         plan("rovio", transport="flight")
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("rates: 5000", "rates: 5000 is one value"),
+        ("rates: 1k/s", "rates: 1k/s is one value"),
+        ("rates: [fast]", "rates.0: 'fast' is no rate"),
+        ("rates: null", "rates must be a list"),
+        ("rates: [1k/s, 1k/s]", "rates: 1k/s is named twice"),
+        ("load: poisson:2k/s", "load: 'poisson:2k/s' must be KEY: VALUE pairs"),
+        ("load: {batch: [1]}", "load: [1] is a list of one value"),
+        ("load: {batch: big}", "load: 'big' is no size"),
+        ("load: {acks: 2}", "load: acks must be 0, 1 or all"),
+        ("load: [{ack: 1}]", "load: unknown option of the load 'ack'"),
+        ("parameters: [1]", "parameters must be KEY: VALUE pairs"),
+        ("parameters: {warehouses: 2020-01-01}", "parameters.warehouses must be a text"),
+        ("queries: [3]", "queries.0 must be a text"),
+        ("queries: [[q3]]", "queries.0 must be a text"),
+        ("queries: q3", "queries: q3 is one value"),
+        ("queries: [q3, q3]", "queries: q3 is named twice"),
+        ("1: 2", "unknown setting '1'"),
+        ("preset: kafka-1m", "unknown setting 'preset'"),
+        ("variants: 5", "unknown setting 'variants'"),
+        ("partitions: {a: 1}", "partitions: {'a': 1} is no whole number"),
+        ("partitions: 1.5", "partitions: 1.5 is no whole number"),
+        ("partitions: true", "partitions: True is no whole number"),
+        ("duration: soon", "duration: 'soon' is no duration"),
+        ("repeats: yes", "repeats: True is no whole number"),
+        ("repeats: 0", "repeats must be at least 1, not 0"),
+        ("cores: null", "cores: there is no value"),
+        ("quick: maybe", "quick must be true or false"),
+        ("objectives: latency.p99<2s", "objectives: latency.p99<2s is one value"),
+        ("engine: [spark]", "engine must be a text"),
+        ("engine_options: {trigger: [1]}", "engine_options.trigger must be a text"),
+        ("acts: [{at_s: 1}]", "acts.0.service is missing"),
+        ("kafka: 9092", "kafka must be an address"),
+        ("title: 5", "title must be a text"),
+        ("[" * 5000, "nested too deeply"),
+        ("a: b: c", "is no YAML: mapping values are not allowed here in line 1"),
+        ("a: 2020-99-99", "is no YAML"),
+        (b"\x00\x01\xff", "no text in UTF-8"),
+        ("workload: espbench".encode("utf-16"), "no text in UTF-8"),
+    ],
+)
+def test_a_preset_with_a_bent_value_is_told_with_file_and_field(
+    tmp_path: Path, content: str | bytes, place: str
+) -> None:
+    file = tmp_path / "bent.yaml"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(UsageError) as raised:
+        plan(preset=str(file))
+    assert raised.value.message.startswith(f"preset {file}")
+    assert place in raised.value.message
+    assert "\n" not in raised.value.message
+
+
+def test_numbers_of_yaml_are_taken_where_they_are_written_so(tmp_path: Path) -> None:
+    file = tmp_path / "plain.yaml"
+    file.write_text(
+        "workload: espbench\nqueries: [q3]\nrates: [500]\nduration: 30\ntags: {issue: 5}\n"
+        "load: {acks: 1, idempotence: false}\nengine_options: {fault: drop}\n"
+    )
+    spec = plan(None, preset=str(file))
+    assert (spec.rates, spec.duration_s, spec.tags) == ((500.0,), 30.0, {"issue": "5"})
+    assert spec.load.acks == "1"
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("espbench/", "the name of a query is empty"),
+        ("espbench/q3,", "the name of a query is empty"),
+        ("espbench/q3,q3", "q3 is named twice"),
+    ],
+)
+def test_a_target_without_a_query_or_with_one_twice_is_refused(target: str, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        plan(target)

@@ -168,7 +168,7 @@ def test_it_tells_what_is_new_of_a_trial() -> None:
         ({"rate": []}, "one of its values is empty"),
         ({"seed": [1, None]}, "one of its values is empty"),
         ({"rate": "1k/s,1000/s"}, "rate=1k/s and rate=1000/s ask for the same"),
-        (["rate"], "names no factors"),
+        (["rate"], "vary must be KEY: VALUE pairs"),
     ],
 )
 def test_what_cannot_be_varied_is_refused(vary: object, part: str) -> None:

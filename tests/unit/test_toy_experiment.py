@@ -156,7 +156,7 @@ class TestParameters:
     def test_a_wrong_value_is_told_with_its_field(
         self, options: dict[str, object], field: str
     ) -> None:
-        with pytest.raises(UsageError, match=f"experiment climb: {field}: "):
+        with pytest.raises(UsageError, match=f"-X {field} must be "):
             planned("climb", **options)
 
     def test_the_command_line_takes_them(
@@ -171,7 +171,7 @@ class TestParameters:
         options = json.loads(capsys.readouterr().out)["spec"]["experiment_options"]
         assert (options["most"], options["bold"]) == (7, True)
         assert execute([*words, "-X", "most=few"]) == 2
-        assert "experiment climb: most: " in capsys.readouterr().err
+        assert "-X most must be a whole number" in capsys.readouterr().err
 
 
 def test_the_answer_is_read_back_as_it_was_written(run: Callable[[str], RunFolder]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -34,13 +36,13 @@ measurement invalid; 70 our bug; 130 interrupted."""
 
 # Help is plain text: the same in a terminal, a pipe and a bug report, and twice as fast.
 app = typer.Typer(
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-services_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+services_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,6 +55,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(epilog=_EPILOG)
 def root(
+    context: typer.Context,
     _version: Annotated[
         bool,
         typer.Option(
@@ -61,24 +64,41 @@ def root(
     ] = False,
 ) -> None:
     """Measure stream processors: published workloads, honest latency, answers that are checked."""
+    _help_without_command(context)
 
 
 @services_app.callback()
-def services_root() -> None:
+def services_root(context: typer.Context) -> None:
     """Start, stop and show services to develop against: a broker, a database."""
+    _help_without_command(context)
 
 
-app.command("run", epilog=run.EXAMPLES)(run.run)
-app.command("list", epilog=listing.EXAMPLES)(listing.list_items)
-app.command("show", epilog=show.SHOW_EXAMPLES)(show.show)
-app.command("runs", epilog=show.RUNS_EXAMPLES)(show.runs)
-app.command("watch", epilog=watch.EXAMPLES)(watch.watch)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("export", epilog=export.EXAMPLES)(export.export)
-app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
-app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
-app.add_typer(services_app, name="services")
-services_app.command("up", epilog=services.UP_EXAMPLES)(services.up)
-services_app.command("down", epilog=services.DOWN_EXAMPLES)(services.down)
-services_app.command("status")(services.status)
+def _help_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _add(
+    to: typer.Typer, name: str, command: Callable[..., Any], epilog: str | None = None
+) -> None:
+    """Register a command; the list of commands shows the first line of its docstring, uncut."""
+    summary = (inspect.getdoc(command) or "").partition("\n")[0]
+    to.command(name, epilog=epilog, short_help=summary)(command)
+
+
+_add(app, "run", run.run, run.EXAMPLES)
+_add(app, "list", listing.list_items, listing.EXAMPLES)
+_add(app, "show", show.show, show.SHOW_EXAMPLES)
+_add(app, "runs", show.runs, show.RUNS_EXAMPLES)
+_add(app, "watch", watch.watch, watch.EXAMPLES)
+_add(app, "report", report.report, report.EXAMPLES)
+_add(app, "compare", compare.compare, compare.EXAMPLES)
+_add(app, "export", export.export, export.EXAMPLES)
+_add(app, "validate", validate.validate, validate.EXAMPLES)
+_add(app, "doctor", doctor.doctor, doctor.EXAMPLES)
+app.add_typer(
+    services_app, name="services", short_help="Start, stop and show services to develop against."
+)
+_add(services_app, "up", services.up, services.UP_EXAMPLES)
+_add(services_app, "down", services.down, services.DOWN_EXAMPLES)
+_add(services_app, "status", services.status)

@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import platform
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -43,16 +44,17 @@ def execute(arguments: Sequence[str]) -> int:
         return _closed_pipe()
     except Exception as error:
         # A library that is interrupted may fail in a way of its own.
-        return _interrupted() if asked_to_end() else _explain(error, arguments)
+        surprise = asked_to_end() and not isinstance(error, Interrupted)
+        return _interrupted() if surprise else _explain(error, arguments)
     if result == Interrupted.exit_code:  # Typer's own answer to Ctrl-C
         return _interrupted()
     return result if isinstance(result, int) else 0
 
 
 def _explain(error: Exception, arguments: Sequence[str]) -> int:
-    """Tell what went wrong; whatever nobody has thought of is a bug of ours."""
+    """Say what went wrong; an exception that is not one of ours is a bug."""
     if isinstance(error, StreamgaugeError):
-        _report(error.message, error.remedy)
+        _report(error.message, error.remedy, "" if isinstance(error, Interrupted) else "error: ")
         return error.exit_code
     import typer  # not before Ctrl-C is looked after
 
@@ -83,8 +85,8 @@ def _interrupted() -> int:
     return Interrupted.exit_code
 
 
-def _report(message: str, remedy: str | None) -> None:
-    sys.stderr.write(f"error: {message}\n")
+def _report(message: str, remedy: str | None, lead: str = "error: ") -> None:
+    sys.stderr.write(f"{lead}{message}\n")
     if remedy:
         sys.stderr.write(f"  {remedy}\n")
 
@@ -92,7 +94,13 @@ def _report(message: str, remedy: str | None) -> None:
 def _message(error: TyperException) -> str:
     """Write Typer's message as ours: one line, small first letter, no full stop."""
     text = " ".join(error.format_message().split()).removesuffix(".")
+    text = re.sub(r"Input should be a valid (\w+).*", _must_be, text)
     return f"{text[:1].lower()}{text[1:]}"
+
+
+def _must_be(found: re.Match[str]) -> str:
+    kind = {"integer": "a whole number", "number": "a number"}.get(found[1], f"a {found[1]}")
+    return f"it must be {kind}"
 
 
 def _command(arguments: Sequence[str]) -> str:

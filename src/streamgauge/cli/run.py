@@ -95,7 +95,10 @@ def run(
         typer.Option(help="Load before the measured time [default: 90s].", envvar=_twin("WARMUP")),
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(help="Trials of each kind [default: 1].", envvar=_twin("REPEATS"))
+        str | None,
+        typer.Option(
+            metavar="INTEGER", help="Trials of each kind [default: 1].", envvar=_twin("REPEATS")
+        ),
     ] = None,
     partitions: Annotated[
         str | None,
@@ -104,11 +107,14 @@ def run(
         ),
     ] = None,
     cores: Annotated[
-        int | None,
-        typer.Option(help="CPUs for the engine [default: all].", envvar=_twin("CORES")),
+        str | None,
+        typer.Option(
+            metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_twin("CORES")
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of all data [default: 1].", envvar=_twin("SEED"))
+        str | None,
+        typer.Option(metavar="INTEGER", help="Of all data [default: 1].", envvar=_twin("SEED")),
     ] = None,
     parameters: Annotated[
         list[str] | None,
@@ -124,7 +130,9 @@ def run(
         typer.Option(
             "-E",
             metavar="KEY=VALUE",
-            help="Option of the engine: mode=realtime, trigger=4s, conf.KEY=VALUE.",
+            help="Option of the engine. spark: mode=realtime, trigger=4s, conf.KEY=VALUE."
+            " reference: fault=NAME, one of drop, late, repeat, alter-value, alter-id, exchange,"
+            " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is no error.",
             envvar=_twin("ENGINE_OPTIONS"),
         ),
     ] = None,
@@ -284,7 +292,7 @@ def run(
         "engine": engine,
         "experiment": experiment,
         "preset": preset,
-        "rates": rate.split(",") if rate else None,
+        "rates": None if rate is None else rate.split(","),
         "schedule": schedule,
         "duration": duration,
         "warmup": warmup,
@@ -352,7 +360,7 @@ def _addresses(context: Context, typed: dict[str, str | None]) -> dict[str, Aske
             raise unknown_name("service", name, choice.names())
     found = {name: Asked(text, "environment") for name, text in choice.from_environment().items()}
     for name, address in typed.items():
-        if address and not from_environment(context, name):
+        if address is not None and not from_environment(context, name):
             found[name] = Asked(address, "option")
     return found
 

@@ -65,11 +65,13 @@ def down(names: Names = None, as_json: Json = False) -> None:
     """Stop services that stay up, and remove what killed commands left behind."""
     from streamgauge.services import detached
 
-    stopped = detached.down(names or (), progress)
+    stopped, removed = detached.down(names or (), progress)
     if as_json:
-        print_json({"stopped": stopped})
-    else:
-        print_line(f"stopped: {', '.join(stopped)}" if stopped else "nothing was up")
+        print_json({"stopped": stopped, "removed": removed})
+        return
+    print_line(f"stopped: {', '.join(stopped)}" if stopped else "nothing was up")
+    for leftover in removed:
+        print_line(f"removed what a killed command left: {leftover}")
 
 
 def status(names: Names = None, as_json: Json = False) -> None:

@@ -23,7 +23,8 @@ SHOW_EXAMPLES = """\b
 Examples:
   streamgauge show espbench      what the workload computes, and which core functions it covers
   streamgauge show @0            the latest run
-  streamgauge show 20261116-17   a run by the beginning of its id"""
+  streamgauge show 20261116-17   a run by the beginning of its id
+  streamgauge show @0 --as espbench-2021   latencies as the publication prints them"""
 
 RUNS_EXAMPLES = """\b
 Examples:
@@ -31,11 +32,19 @@ Examples:
   streamgauge runs --engine spark --query q3 --since 7d
   streamgauge runs --tag branch=main --status done"""
 
+_RUNS = Path("runs")
+"""The folder of all runs by default; it may not be there yet."""
 RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")]
 
 
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME|RUN", help="A workload or a run.")],
+    as_table: Annotated[
+        str | None,
+        typer.Option(
+            "--as", metavar="TABLE", help="A run as the table of a publication: espbench-2021."
+        ),
+    ] = None,
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> None:
@@ -44,7 +53,9 @@ def show(
     from streamgauge.planning import load_workload
     from streamgauge.results.folder import find
 
-    if name in registry.names("workloads"):
+    if as_table is not None:
+        _show_as(find(runs_dir, name), as_table, as_json=as_json)
+    elif name in registry.names("workloads"):
         _show_workload(load_workload(name), as_json=as_json)
     else:
         show_run(find(runs_dir, name), as_json=as_json)
@@ -67,10 +78,13 @@ def runs(
     """List runs, the latest first."""
     from datetime import UTC, datetime
 
-    from streamgauge.report.listing import run_lines
+    from streamgauge.errors import UsageError
+    from streamgauge.report.listing import entry, run_lines
     from streamgauge.results.folder import all_runs
     from streamgauge.results.history import STATUSES, Wanted, parse_since, select
 
+    if runs_dir != _RUNS and not runs_dir.is_dir():
+        raise UsageError(f"there is no folder {runs_dir}", "Look at --runs-dir.")
     if status is not None and status not in STATUSES:
         raise unknown_name("status", status, STATUSES)
     start = parse_since(since, datetime.now(UTC)) if since else None
@@ -79,7 +93,7 @@ def runs(
     for problem in unreadable:
         progress(f"left out: {problem.splitlines()[0]}")
     if as_json:
-        print_json({"runs": [{"run": r.id, "status": r.status} for _, r in found]})
+        print_json({"runs": [entry(folder, record) for folder, record in found]})
     elif found:
         for line in run_lines(found):
             print_line(line)
@@ -101,6 +115,17 @@ def show_run(folder: RunFolder, *, as_json: bool) -> None:
     results_console().print(render(folder))
 
 
+def _show_as(folder: RunFolder, table: str, *, as_json: bool) -> None:
+    from streamgauge.errors import UsageError
+    from streamgauge.report.published import render_as
+
+    if as_json:
+        raise UsageError("--as prints a table, not JSON", "Leave --json out, or --as.")
+    console = results_console()
+    for part in render_as(folder, table):
+        console.print(part)
+
+
 def _show_workload(workload: Workload, *, as_json: bool) -> None:
     queries = list(workload.queries.values())
     if as_json:
@@ -117,21 +142,46 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
         print_json({"workload": workload.name, "queries": described})
         return
     print_line(f"{workload.name} (version {workload.version}): {workload.title}\n")
+    width = max(len(query.name) for query in queries)
     for query in queries:
         by_name = "" if query.name in workload.default_queries else " (run by name only)"
-        print_line(f"  {query.name:9} {query.title}{by_name}")
-        print_line(f"            reads {', '.join(query.streams)}; writes a {query.output}")
+        print_line(f"  {query.name:<{width}}  {query.title}{by_name}")
+        print_line(f"  {'':<{width}}  reads {', '.join(query.streams)}; writes a {query.output}")
         for engine, modes in _modes(workload, query.name):
-            print_line(f"            on {engine}: {', '.join(modes.allowed)}")
+            print_line(f"  {'':<{width}}  on {engine}: {', '.join(modes.allowed)}")
             for mode, reason in modes.refused.items():
-                print_line(f"              not {mode}: {reason}")
+                print_line(f"  {'':<{width}}    not {mode}: {reason}")
     print_line("\nCoverage of core functions:")
     for function in dict.fromkeys(name for query in queries for name in query.functions):
         covered = [query.name for query in queries if function in query.functions]
         print_line(f"  {function:32} {', '.join(covered)}")
+    _show_parameters(workload)
+
+
+def _show_parameters(workload: Workload) -> None:
+    """Print what -P takes: each parameter's default, meaning and an example."""
+    fields = workload.parameters.model_fields
+    rows = [
+        (name, f"default {_plain(field.default)}", " ".join((field.description or "").split()))
+        for name, field in fields.items()
+    ]
+    names, defaults = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
     print_line("\nParameters (-P key=value):")
-    for name, field in workload.parameters.model_fields.items():
-        print_line(f"  {name:12} default {field.default}")
+    for name, default, meaning in rows:
+        print_line(f"  {name:<{names}}  {default:<{defaults}}  {meaning}".rstrip())
+        for example in fields[name].examples or ():
+            print_line(f"  {'':<{names}}  {'':<{defaults}}  as in -P {example}")
+
+
+def _plain(value: object) -> str:
+    """Write a default as it would be typed."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _modes(workload: Workload, query: str) -> Iterator[tuple[str, Modes]]:

@@ -64,6 +64,8 @@ def watch(
     with listen(port) as listening:
         os.nice(_NICENESS)  # whatever is measured beside us comes first
         print_line(address(listening))
+        if metrics:
+            print_line(f"{address(listening)}metrics")
         sys.stdout.flush()
         serve(page, listening)
 

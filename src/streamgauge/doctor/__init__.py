@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from streamgauge.doctor import services, software
 from streamgauge.doctor.findings import Finding, State
@@ -54,7 +54,17 @@ def _folders(runs: Path) -> tuple[list[Path], list[Finding]]:
             continue
         found.append(folder)
         there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-        if not os.access(there, os.W_OK):
-            remedy = "Choose another, by --runs-dir or STREAMGAUGE_CACHE_DIR, or make it writable."
-            wrong.append(Finding(f"folder of {name}", "missing", f"cannot write {there}", remedy))
+        try:
+            TemporaryDirectory(dir=there).cleanup()  # the only sure answer, also for root
+        except OSError as error:
+            wrong.append(_unwritable(name, there, error))
     return found, wrong
+
+
+def _unwritable(name: str, folder: Path, error: OSError) -> Finding:
+    return Finding(
+        f"folder of {name}",
+        "missing",
+        f"cannot write to {folder}: {error.strerror}",
+        "Choose another, by --runs-dir or STREAMGAUGE_CACHE_DIR, or make it writable.",
+    )

@@ -19,6 +19,7 @@ from streamgauge.services.endpoints import read_endpoints, secrets_of, write_end
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Progress, Resources
 from streamgauge.spec.progress import BatchReport
+from streamgauge.spec.reading import first_fault
 
 
 class _ProgressLine(BaseModel):
@@ -186,7 +187,9 @@ def _parse_progress(line: bytes, path: Path) -> Progress:
     try:
         report = _ProgressLine.model_validate_json(line)
     except ValidationError as error:
-        raise TrialFailed(f"the engine wrote no valid report to {path}: {error}") from error
+        raise TrialFailed(
+            f"the engine wrote no valid report to {path}: {first_fault(error)}"
+        ) from error
     finished = {
         (stream, partition): offset
         for stream, offsets in report.finished.items()

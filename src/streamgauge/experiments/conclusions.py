@@ -8,8 +8,9 @@ from streamgauge.errors import Unmeasured
 from streamgauge.experiments.search import Found, Role
 from streamgauge.experiments.searches import SearchTrial
 from streamgauge.measure.catch_up import LEAST_S
-from streamgauge.measure.sustained import decide
+from streamgauge.measure.sustained import decide, grew
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE
+from streamgauge.spec.experiment import Interval
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_rate
 
@@ -68,6 +69,29 @@ def told_of_probe(probes: Sequence[TrialResult]) -> SearchTrial:
         outcome=None,
         reason=reason.partition("\n")[0],
     )
+
+
+def by_growth(results: Sequence[TrialResult]) -> Interval:
+    """Return the highest rate that made neither backlog nor latency grow, and the lowest that did.
+
+    A rate at which one of several trials grew counts as one that did.
+    """
+    over = min((each.spec.rate for each in results if grew(each)), default=None)
+    held = [
+        each.spec.rate
+        for each in results
+        if grew(each) is False and (over is None or each.spec.rate < over)
+    ]
+    return max(held, default=None), over
+
+
+def in_growth(interval: Interval) -> str:
+    """Say what a search found by growth alone, where it found anything."""
+    held, over = interval
+    if held is None:
+        return f"by growth alone, as published: below {format_rate(over or 0.0)}"
+    above = f"; {format_rate(over)} grew" if over else "; none tried grew"
+    return f"by growth alone, as published: {format_rate(held)}{above}"
 
 
 def conclusion(found: Found | None, confirmations: int) -> str:

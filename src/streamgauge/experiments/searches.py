@@ -62,6 +62,9 @@ class SearchAnswer(Model):
     interval: Interval
     limit: Limit | None
     """What keeps it from being higher; None while the search goes on."""
+    by_growth: Interval = (None, None)
+    """The highest rate, below the lowest that made backlog or latency grow, at which neither did;
+    and that lowest one. This is the publication's definition, without our other rules."""
     confirmations: int
     conclusion: str
     """One sentence a person understands."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.experiments.conclusions import (
+    by_growth,
     catch_up_rate,
     caught_up_s,
     conclusion,
@@ -77,6 +78,9 @@ SURVEY = Least(30.0, 5, 1), Least(60.0, 15, 3)
 
 
 QUICK = Backlog(20_000.0, 5.0)
+QUICK_MOST = 20_000.0
+"""The highest rate of a quick search: the harness itself carries more on any machine."""
+QUICK_TIMES_S = {"warmup": 5.0, "duration": 10.0}
 
 
 @dataclass
@@ -108,7 +112,7 @@ class Sustainable:
     answers: ClassVar[type[Searches]] = Searches
 
     def __init__(self, run: RunSpec) -> None:
-        self._run = run
+        self._run = run = _shortened(run) if run.quick else run
         self._asked = SearchParameters.model_validate(run.experiment_options)
         self._queries = tuple(dict.fromkeys(run.queries))
         self._rates = run.rates if "rates" in run.origins else ()
@@ -205,9 +209,10 @@ class Sustainable:
         if len(self._rates) > 1:
             low, high = self._rates
             return Ends(low, high)
-        if self._rates:
-            return Ends.around(self._rates[0])
-        return Ends.around(catch_up_rate(probes) or GUESS)
+        if not self._run.quick:
+            return Ends.around(*self._rates or [catch_up_rate(probes) or GUESS])
+        guess = min(catch_up_rate(probes) or GUESS, QUICK_MOST / BRACKET[1])
+        return replace(Ends.around(*self._rates or [guess]), higher=())
 
     def _next_step(self, course: _Course) -> Step | None:
         if not self._rates and (times := self._next_probe(course.probes)):
@@ -256,6 +261,7 @@ class Sustainable:
             rate=found.rate if found else None,
             interval=interval,
             limit=found.limit if found else None,
+            by_growth=by_growth([result for result, _ in course.searched]),
             confirmations=self._thoroughness.confirmations,
             conclusion=conclusion(found, self._thoroughness.confirmations),
             catch_up=catch_up_rate(course.probes),
@@ -270,6 +276,16 @@ class Sustainable:
         confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
         trials = zip(("100%", *self._after), (confirmed[-1], *course.after), strict=False)
         return [LatencyAt(at=at, trial=result.spec.number) for at, result in trials]
+
+
+def _shortened(run: RunSpec) -> RunSpec:
+    """Make the trials of a quick search short, unless their times were asked for."""
+    times = {
+        f"{name}_s": seconds
+        for name, seconds in QUICK_TIMES_S.items()
+        if run.origins.get(name, "quick") == "quick"
+    }
+    return run.model_copy(update=times)
 
 
 def _after(what: str, found: float) -> Step:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.live.follow import Follower
-from streamgauge.live.state import PHASES, Ended, Sample, finished_rates
+from streamgauge.live.state import Ended, Sample, finished_rates
 from streamgauge.metrics import Metric, Unit, declared
+from streamgauge.results.events import PHASES
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _UNITS: Mapping[Unit, str] = {"s": "seconds", "B": "bytes", "cores": "cores", "records": "records"}

@@ -8,17 +8,6 @@ from dataclasses import dataclass, replace
 
 Event = Mapping[str, object]
 
-PHASES = (
-    "prepare",
-    "start",
-    "consume",
-    "warm-up",
-    "measure",
-    "run on",
-    "drain",
-    "stop",
-    "validate",
-)
 TIMELY_S = 5.0
 """Offsets that an engine reports less often than this say nothing about its lag."""
 
@@ -42,6 +31,8 @@ class Trial:
     """Trials that are known beforehand, this one included."""
     kind: Kind
     next: Kind | None
+    phases: tuple[str, ...] = ()
+    """All that it goes through, in their order."""
     phase: str | None = None
     phase_at: float | None = None
     lasts_s: float | None = None
@@ -143,12 +134,13 @@ def finished_rates(samples: Sequence[Sample]) -> list[float | None]:
 
 
 def _begun(number: int, event: Event) -> Trial:
-    following = event.get("next")
+    following, phases = event.get("next"), event.get("phases")
     return Trial(
         number=number,
         planned=int(_number(event["planned"]) or 0),
         kind=_kind(event),
         next=_kind(following) if isinstance(following, Mapping) else None,
+        phases=tuple(map(str, phases)) if isinstance(phases, list) else (),
     )
 
 

@@ -71,7 +71,7 @@ def schedule(spec: TrialSpec) -> Schedule:
 
 
 def check(spec: TrialSpec) -> None:
-    """Refuse a rate that nobody can count with.
+    """Refuse a rate that is not usable.
 
     Raises:
         UsageError: It is too high or too low, or gives too many records.
@@ -214,7 +214,7 @@ def _some_rate(text: str) -> float:
 
 def _milliseconds(text: str) -> int:
     if not text.strip():
-        raise ValueError("it is not said for how long (@60s)")
+        raise ValueError("the length is missing (@60s)")
     length_ms = round(parse_duration(text) * 1000)
     if length_ms < 1:
         raise ValueError(f"{text.strip()} is too short")

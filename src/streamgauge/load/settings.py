@@ -10,10 +10,8 @@ def check_load(load: LoadSpec) -> None:
     """Refuse settings that contradict each other.
 
     Raises:
-        UsageError: Nobody can do both.
+        UsageError: They do.
     """
-    if load.senders is None and load.spark is None:
-        raise UsageError("nobody said how many senders there are", "Write -L senders=1.")
     if load.spark is not None and load.source == "stream":
         raise UsageError(
             "tasks of a Spark cluster cannot stream payloads from a file of this machine",

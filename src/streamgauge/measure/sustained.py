@@ -104,13 +104,27 @@ def decide(result: TrialResult) -> Decision:
     evidence: dict[str, Json] = told.model_dump() if told else {}
     if result.status == "failed":
         return Decision("fail", (result.cause or "the engine died").partition("\n")[0], evidence)
-    if result.valid.holds is not True or told is None:
+    unjudged = result.valid.holds is None and result.spec.quick  # it measures nothing anyway
+    if told is None or not (result.valid.holds or unjudged):
         return Decision("invalid", result.valid.reason, evidence)
     if reason := _unsustained_because(told, result):
         return Decision("fail", reason, evidence)
     if reason := _untold_because(told, quick=result.spec.quick):
         return Decision("inconclusive", reason, evidence)
     return Decision("pass", _held(told), evidence)
+
+
+def grew(result: TrialResult) -> bool | None:
+    """Tell whether a trial's backlog or latency grew; None where that cannot be told.
+
+    This alone is what Karimov et al. call unsustainable: neither how far the engine was behind nor
+    how long it took after the load counts.
+    """
+    told = result.pace
+    if told is None or result.status != "done" or result.spec.quick:
+        return None
+    found = {growth.decision for growth in _growths(told).values()}
+    return True if "trend" in found else None if "undecided" in found else False
 
 
 def _unsustained_because(told: Pace, result: TrialResult) -> str | None:

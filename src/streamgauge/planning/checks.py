@@ -62,7 +62,9 @@ def _check_experiment(spec: RunSpec) -> None:
 def _check_trial(trial: TrialSpec) -> None:
     cores, there = trial.resources.cores, len(os.sched_getaffinity(0))
     if cores is not None and cores > there:
-        raise UsageError(f"--cores {cores}: this machine has {there}")
+        raise UsageError(
+            f"--cores {cores}: this machine has {there}", "Ask for no more, or leave it out."
+        )
     check_load(trial.load)
     workload = load_workload(trial.workload)
     query = workload.queries[trial.query]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
-from pydantic import ValidationError
-
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.planning.asked import Asked, explain
+from streamgauge.planning.asked import Asked
 from streamgauge.planning.parts import experiment_type
 from streamgauge.spec.experiment import ChoosesEngine, Experiment
+from streamgauge.spec.reading import read
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.workload import Workload
 
@@ -70,10 +69,7 @@ def _parameters(
         key: _split(value) if _is_sequence(model.model_fields[key].annotation) else value
         for key, value in given.items()
     }
-    try:
-        return model.model_validate(values).model_dump(mode="json")
-    except ValidationError as error:
-        raise UsageError(f"experiment {name}: {explain(error)}") from None
+    return read(model, values, "-X ").model_dump(mode="json")
 
 
 def _split(value: Any) -> Any:

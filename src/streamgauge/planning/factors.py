@@ -7,18 +7,19 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from pydantic import ValidationError
-
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.planning.asked import Asked, explain
+from streamgauge.planning.asked import Asked
 from streamgauge.planning.load import LOAD_OPTIONS, as_list, load_axes
+from streamgauge.spec.reading import read
 from streamgauge.spec.run import FACTORS, LOADS, OPTION_FACTORS, Origin, RunSpec, Variant
 from streamgauge.spec.workload import Workload
 
 MOST_TRIALS = 10_000
 """Of a run: a greater number is a slip of the keyboard."""
 _RANKS: Sequence[Origin] = ("default", "quick", "preset", "environment", "option")
-_HOW = "Write it like --vary rate=1k/s,10k/s; values with commas in them are parted by semicolons."
+_HOW = (
+    "Write it like --vary rate=1k/s,10k/s; values with commas in them are separated by semicolons."
+)
 
 Values = Mapping[str, Sequence[Any]]
 """The values of each factor."""
@@ -112,10 +113,7 @@ def text(value: Any) -> str:
 
 def _variant(combination: Combination, fields: dict[str, Any]) -> Variant:
     (rate,) = fields.pop("rates", (None,))
-    try:
-        return Variant(factors=_as_asked(combination), rate=rate, **fields)
-    except ValidationError as error:
-        raise UsageError(explain(error)) from None
+    return read(Variant, {"factors": _as_asked(combination), "rate": rate, **fields})
 
 
 def _as_asked(combination: Combination) -> dict[str, str]:

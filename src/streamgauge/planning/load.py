@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from pydantic import ValidationError
-
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.planning.asked import Asked, explain
+from streamgauge.planning.asked import Asked
+from streamgauge.spec.reading import read
 from streamgauge.spec.run import LOADS
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_duration, parse_duration, parse_size
@@ -79,26 +78,52 @@ def _is_in_all(key: str, value: Any, points: Sequence[Mapping[str, Any]]) -> boo
     return all(key in point and point[key] == value for point in points)
 
 
+def check_loads(asked: Any) -> Any:
+    """Refuse loads, one or a list of them, of which an option has another form than it must have.
+
+    Raises:
+        UsageError: It has, or there is no such option.
+    """
+    for load in as_list(asked):
+        if not isinstance(load, Mapping):
+            raise UsageError(f"{load!r} must be KEY: VALUE pairs")
+        for name, value in load.items():
+            refuse_list_of_one(value)
+            for each in _values(value):
+                if each is None:
+                    raise UsageError(f"{name} is empty", "Give it a value, or leave it out.")
+                read(LoadSpec, _field(str(name), each))
+    return asked
+
+
+def refuse_list_of_one(value: Any) -> Any:
+    """Refuse a list that has no several values; return anything else."""
+    if isinstance(value, list) and len(value) == 1:
+        raise UsageError(f"{value} is a list of one value", "Write that value without brackets.")
+    return value
+
+
 def load_spec(given: Mapping[str, Any]) -> LoadSpec:
     """Read the load's options; sizes and times may carry units."""
     fields: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in LOAD_OPTIONS:
-            raise unknown_name("option of the load", name, LOAD_OPTIONS)
-        if name in _TIMES:
-            fields[_TIMES[name]] = parse_duration(str(value))
-        else:
-            fields[name] = parse_size(str(value)) if name in _SIZES else value
-    try:
-        load = LoadSpec(**fields)
-    except ValidationError as error:
-        raise UsageError(explain(error)) from None
+        fields |= _field(name, value)
+    load = read(LoadSpec, fields)
     _refuse_laxer(load)
     return load
 
 
+def _field(name: str, value: Any) -> dict[str, Any]:
+    """Return the field of a load that an option sets."""
+    if name not in LOAD_OPTIONS:
+        raise unknown_name("option of the load", name, LOAD_OPTIONS)
+    if name in _TIMES:
+        return {_TIMES[name]: parse_duration(str(value))}
+    return {name: parse_size(str(value)) if name in _SIZES else value}
+
+
 def _refuse_laxer(load: LoadSpec) -> None:
-    """Let nobody call a trial valid that the defaults call invalid."""
+    """Refuse limits of a valid trial that are laxer than the defaults."""
     default = LoadSpec()
     if load.min_sent < default.min_sent or load.max_lateness_s > default.max_lateness_s:
         raise UsageError(

@@ -46,7 +46,7 @@ def trial_query(spec: TrialSpec) -> Query:
 
 
 def trial_services(spec: TrialSpec) -> tuple[str, ...]:
-    """Name the services that a trial uses: without an engine nobody answers its query."""
+    """Name the services that a trial uses: without an engine those of its query are not needed."""
     carrying = registry.transport(spec.transport).services
     if spec.engine is None:
         return carrying

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.planning.settings import read_form
 
 
 def preset_names() -> list[str]:
@@ -18,20 +19,39 @@ def preset_names() -> list[str]:
 
 
 def read_preset(name: str) -> dict[str, Any]:
-    """Return a preset's fields, from the package or from a YAML file of the user's."""
+    """Return what a preset sets, from the package or from a YAML file of the user's.
+
+    Raises:
+        UsageError: There is no such preset, or a value in it is not of the form it must have.
+    """
+    fields = _parse(name, _content(name))
+    if not isinstance(fields, dict):
+        raise UsageError(f"preset {name} sets nothing", "Write it like workload: espbench.")
+    return read_form(fields, f"preset {name}: ")
+
+
+def _content(name: str) -> bytes:
     path = Path(name)
     if path.suffix in {".yaml", ".yml"}:
-        if not path.is_file():
-            raise UsageError(f"there is no preset file {path}")
-        text = path.read_text("utf-8")
-    elif name in preset_names():
-        text = resources.files("streamgauge").joinpath(f"presets/{name}.yaml").read_text("utf-8")
-    else:
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UsageError(f"preset {path} cannot be read: {reason}") from None
+    if name not in preset_names():
         raise unknown_name("preset", name, preset_names())
+    return resources.files("streamgauge").joinpath(f"presets/{name}.yaml").read_bytes()
+
+
+def _parse(name: str, content: bytes) -> Any:
     try:
-        fields = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"preset {name} is no YAML: {error}") from None
-    if not isinstance(fields, dict):
-        raise UsageError(f"preset {name} has no fields")
-    return fields
+        return yaml.safe_load(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise UsageError(f"preset {name} is no text in UTF-8", "Save it as UTF-8.") from None
+    except yaml.MarkedYAMLError as error:
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageError(f"preset {name} is no YAML: {error.problem}{line}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"preset {name} is no YAML: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise UsageError(f"preset {name} is nested too deeply", "Write it flat.") from None

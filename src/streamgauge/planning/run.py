@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from streamgauge import registry
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
 from streamgauge.planning import factors
-from streamgauge.planning.asked import Asked, explain
+from streamgauge.planning.asked import Asked
 from streamgauge.planning.checks import check
 from streamgauge.planning.experiment import DEFAULT, OPTIONS, SURVEY, settle_experiment, with_survey
 from streamgauge.planning.load import as_list, on_spark
@@ -27,8 +25,9 @@ from streamgauge.planning.parts import (
 )
 from streamgauge.planning.presets import read_preset
 from streamgauge.planning.services import read_service_settings, take_services, with_services
-from streamgauge.planning.settings import read_settings
+from streamgauge.planning.settings import Options, read_form, read_settings
 from streamgauge.spec.experiment import NeedsTime
+from streamgauge.spec.reading import read
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Workload
@@ -47,15 +46,16 @@ def plan_run(
         asked: The given options by the names of a preset file's fields.
         note: Told of what was asked for and has no use.
     """
+    given = {name: each.value for name, each in asked.items() if each.value is not None}
+    values = read_form(given, model=Options)
+    asked = {name: Asked(value, asked[name].origin) for name, value in values.items()}
     layers: list[dict[str, Asked]] = []
     if "quick" in asked and asked["quick"].value:
         layers.append({name: Asked(text, "quick") for name, text in QUICK.items()})
     if "preset" in asked:
         layers.append(_preset_layer(str(asked["preset"].value)))
-    layers.append(dict(asked))
+    layers.append({**asked, **(_target(target) if target is not None else {})})
     merged = _merge(layers)
-    if target is not None:
-        merged.update(_target(target))
     if "workload" not in merged:
         raise UsageError(
             "no workload was named", f"name one of: {', '.join(registry.names('workloads'))}"
@@ -71,11 +71,18 @@ def _preset_layer(name: str) -> dict[str, Asked]:
 
 
 def _target(target: str) -> dict[str, Asked]:
-    workload, _, queries = target.partition("/")
-    fields = {"workload": Asked(workload)}
-    if queries:
-        fields["queries"] = Asked([name for name in queries.split(",") if name])
-    return fields
+    """Read `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`."""
+    workload, slash, queries = target.partition("/")
+    if not slash:
+        return {"workload": Asked(workload)}
+    names = queries.split(",")
+    if not all(names):
+        raise UsageError(
+            f"{target}: the name of a query is empty",
+            f"Write {workload}/QUERY,QUERY, or {workload} for all that it runs by default.",
+        )
+    read_form({"queries": names}, f"{target}: ")
+    return {"workload": Asked(workload), "queries": Asked(names)}
 
 
 _PAIRS = {"parameters", "engine_options", OPTIONS, "service_settings", "tags", "vary"}
@@ -126,22 +133,22 @@ def _run_spec(
     vary: factors.Values = settings.pop("vary", Asked({})).value
     quick = bool(settings["quick"].value) if "quick" in settings else False
 
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
         return read_settings(values, workload, quick=quick)
 
     first = factors.overlay(settings, next(factors.combinations(vary)))
-    fields = read({"parameters": {}, **_values(settings), **first})
+    fields = fields_of({"parameters": {}, **_values(settings), **first})
     if "rate" in vary:
-        fields |= read({"rates": vary["rate"]})
+        fields |= fields_of({"rates": vary["rate"]})
     fields |= settle_experiment(fields, workload) | {"origins": origins}
     fields["queries"] = _queries(workload, fields.get("queries"))
     fields["service_settings"] = read_service_settings(fields.get("service_settings", {}))
     if fields.get("schedule") and origins.get("duration", "quick") == "quick":
         fields |= _shape_length(fields["schedule"])
-    spec = _made(fields)
+    spec = read(RunSpec, fields)
     factors.refuse_too_many(spec, vary)
-    varied = {"vary": vary, "variants": factors.variants(vary, settings, read)}
-    spec = _long_enough(_with_mean_rate(_made(fields | varied) if vary else spec))
+    varied = {"vary": vary, "variants": factors.variants(vary, settings, fields_of)}
+    spec = _long_enough(_with_mean_rate(read(RunSpec, fields | varied) if vary else spec))
     spec = with_services(spec, given, note)
     check(spec)
     return spec
@@ -149,13 +156,6 @@ def _run_spec(
 
 def _values(settings: Mapping[str, Asked]) -> dict[str, Any]:
     return {name: asked.value for name, asked in settings.items()}
-
-
-def _made(fields: Mapping[str, Any]) -> RunSpec:
-    try:
-        return RunSpec(**fields)
-    except ValidationError as error:
-        raise UsageError(explain(error)) from None
 
 
 def _long_enough(spec: RunSpec) -> RunSpec:

@@ -16,7 +16,7 @@ class SystemUsage:
         self._at_s = 0.0
 
     def sample(self, at_s: float) -> dict[str, float]:
-        """Return load.1m, steal in cores and network.<interface> in bytes per second."""
+        """Return load.1m, steal in cores, bytes and packets per second by network interface."""
         counters = _counters()
         row = {"load.1m": os.getloadavg()[0]}
         if self._last is not None and at_s > self._at_s:
@@ -33,4 +33,5 @@ def _counters() -> dict[str, float]:
     counters = {"steal": int(ticks[8]) / os.sysconf("SC_CLK_TCK")}
     for interface, sums in psutil.net_io_counters(pernic=True).items():
         counters[f"network.{interface}"] = float(sums.bytes_sent + sums.bytes_recv)
+        counters[f"packets.{interface}"] = float(sums.packets_sent + sums.packets_recv)
     return counters

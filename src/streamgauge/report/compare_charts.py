@@ -1,4 +1,4 @@
-"""The charts of a comparison: ratios round 1.0, and percentiles over each other."""
+"""The charts of a comparison: ratios round 1.0, latencies of the runs over each other."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _KINDS = {
     "neither better nor worse": (NEUTRAL, SIGNS["diamond"]),
     "too few trials": (NEUTRAL, SIGNS["cross"]),
 }
+_SECONDS = alt.Axis(title=None, labelExpr="format(datum.value, '~r') + ' s'", tickCount=8)
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50, 100)
 _ROOM = 1.15
 _ROW = 24
@@ -127,8 +128,6 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
                 lines += _line(name, number, values_s)
         lines += _line(name, _ALL, np.concatenate(list(trials)))
     names = list(samples)
-    colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
-    dashes = [DASHES[number % len(DASHES)] or (1, 0) for number in range(len(names))]
     nines = alt.Axis(
         values=[0, 0.30103, *range(1, 9)], labelExpr=PERCENT, title=None, labelFlush=True
     )
@@ -142,13 +141,8 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
         .mark_line()
         .encode(
             x=alt.X("nines:Q", scale=alt.Scale(nice=False), axis=nines),
-            y=alt.Y(
-                "ms:Q",
-                scale=alt.Scale(type="log", nice=False, padding=8),
-                axis=alt.Axis(labelExpr=_MS, title=None, values=_milliseconds(lines)),
-            ),
-            color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours)),
-            strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes)),
+            y=_latency_axis(lines),
+            **_by_run(names),
             detail="trial:N",
             strokeWidth=alt.condition(pooled, alt.value(2.5), alt.value(1)),
             opacity=alt.condition(pooled, alt.value(1), alt.value(0.35)),
@@ -157,6 +151,60 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
         .properties(width="container", height=260),
         names,
     )
+
+
+def over_time(medians: Mapping[str, Sequence[tuple[Floats, Floats]]]) -> alt.TopLevelMixin:
+    """Draw the median latency of several runs over the measured time.
+
+    Args:
+        medians: By the run's name, of each of its trials the times and the medians, in seconds.
+    """
+    points = [
+        {"run": name, "trial": trial, "s": round(float(at_s), 2), "ms": _shown_ms(value_s)}
+        for name, trials in medians.items()
+        for trial, (times, values) in enumerate(trials, start=1)
+        for at_s, value_s in zip(times, values, strict=True)
+    ]
+    names = list(medians)
+    return configured(
+        alt.Chart(_values(points))
+        .transform_calculate(
+            time="format(datum.s, '.0f') + ' s'",
+            latency=f"datum.ms < {1000 * CLOCK_S} ? '< 1 ms' : format(datum.ms, '~r') + ' ms'",
+        )
+        .mark_line(strokeWidth=1.5)
+        .encode(
+            x=alt.X("s:Q", scale=alt.Scale(nice=False), axis=_SECONDS),
+            y=_latency_axis(points),
+            detail="trial:N",
+            tooltip=["run:N", "time:N", "latency:N"],
+            **_by_run(names),
+        )
+        .properties(width="container", height=260),
+        names,
+    )
+
+
+def _by_run(names: Sequence[str]) -> dict[str, Any]:
+    """Tell the runs apart by colour and dash."""
+    colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
+    dashes = [DASHES[number % len(DASHES)] or (1, 0) for number in range(len(names))]
+    return {
+        "color": alt.Color("run:N", scale=alt.Scale(domain=list(names), range=colours)),
+        "strokeDash": alt.StrokeDash("run:N", scale=alt.Scale(domain=list(names), range=dashes)),
+    }
+
+
+def _latency_axis(points: Sequence[Mapping[str, Any]]) -> alt.Y:
+    return alt.Y(
+        "ms:Q",
+        scale=alt.Scale(type="log", nice=False, padding=8),
+        axis=alt.Axis(labelExpr=_MS, title=None, values=_milliseconds(points)),
+    )
+
+
+def _shown_ms(value_s: float) -> float:
+    return max(round(float(value_s) * 1000, 3), FLOOR_MS)
 
 
 def _milliseconds(lines: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -172,7 +220,7 @@ def _line(run: str, trial: int, values_s: Floats) -> list[dict[str, Any]]:
             "run": run,
             "trial": trial,
             "nines": round(float(nines), 3),
-            "ms": max(round(float(value_s) * 1000, 3), FLOOR_MS),
+            "ms": _shown_ms(value_s),
         }
         for nines, value_s in zip(*curve(values_s), strict=True)
     ]

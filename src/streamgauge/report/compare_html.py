@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.measure.comparison import Compared, Comparison, Pair, Sample
 from streamgauge.measure.limits import Checked, Outcome
-from streamgauge.measure.statistics import Floats
-from streamgauge.report.compare_charts import curves, forest
+from streamgauge.report.compare_charts import curves, forest, over_time
 from streamgauge.report.compare_rows import (
     HEADER,
     common_differences,
@@ -27,7 +26,7 @@ from streamgauge.report.markup import Html, number, table, tag
 from streamgauge.report.page import chart_library, make_page, mark, warning
 from streamgauge.report.sections import about
 from streamgauge.results.folder import RunFolder
-from streamgauge.results.tables import measured_seconds
+from streamgauge.results.tables import measured_seconds, medians_over_time
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
@@ -40,6 +39,11 @@ _CURVES = (
     "The share of outputs on the axis took at most the time shown; a curve ends where its sample"
     " does. Thin is one trial, bold are all trials of a run."
 )
+_OVER_TIME = (
+    "The median latency over the measured time, by when the latest input was due; a line for each"
+    " trial."
+)
+_PIECES = 100
 _MOST_CURVES = 30
 """More charts would make the page slow to open."""
 _READING = (
@@ -194,31 +198,70 @@ def _everything(comparison: Comparison) -> Iterator[Html]:
 def _curves(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Html]
 ) -> Iterator[Html]:
-    """Draw the percentiles of what can be compared, all runs over each other."""
-    found = list(islice(percentile_charts(folders, comparisons), _MOST_CURVES + 1))
-    if found:
-        cut = f" Drawn are the first {_MOST_CURVES}." if len(found) > _MOST_CURVES else ""
-        yield tag("h2", "Percentiles of the latency")
-        yield tag("p", f"{_CURVES}{cut}", class_="aside")
-    for position, (question, chart) in enumerate(found[:_MOST_CURVES]):
-        shown, drawn = chart_figure(f"curves{position}", chart, question, "")
-        charts.append(drawn)
-        yield shown
+    """Draw the latencies of what can be compared, all runs over each other."""
+    for title, note, name, drawn in (
+        ("Percentiles of the latency", _CURVES, "curves", percentile_charts),
+        ("Latency over time", _OVER_TIME, "times", time_charts),
+    ):
+        found = list(islice(drawn(folders, comparisons), _MOST_CURVES + 1))
+        if found:
+            cut = f" Drawn are the first {_MOST_CURVES}." if len(found) > _MOST_CURVES else ""
+            yield tag("h2", title)
+            yield tag("p", f"{note}{cut}", class_="aside")
+        for position, (question, chart) in enumerate(found[:_MOST_CURVES]):
+            shown, made = chart_figure(f"{name}{position}", chart, question, "")
+            charts.append(made)
+            yield shown
 
 
 def percentile_charts(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
 ) -> Iterator[tuple[str, alt.TopLevelMixin]]:
     """Yield a chart for each question that several runs answer; its latencies are read then."""
+    for question, runs in _comparable(folders, comparisons):
+        samples = {
+            name: [sample for each in trials if len(sample := measured_seconds(folder, each))]
+            for name, (folder, trials) in runs.items()
+        }
+        known = {name: trials for name, trials in samples.items() if trials}
+        if len(known) > 1:
+            yield question, curves(known)
+
+
+def time_charts(
+    folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
+) -> Iterator[tuple[str, alt.TopLevelMixin]]:
+    """Yield the same of the latency over time."""
+    for question, runs in _comparable(folders, comparisons):
+        medians = {
+            name: [
+                found
+                for each in trials
+                if len((found := medians_over_time(folder, each, _PIECES))[0])
+            ]
+            for name, (folder, trials) in runs.items()
+        }
+        known = {name: trials for name, trials in medians.items() if trials}
+        if len(known) > 1:
+            yield question, over_time(known)
+
+
+def _comparable(
+    folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
+) -> Iterator[tuple[str, dict[str, tuple[RunFolder, list[TrialResult]]]]]:
+    """Yield each question with the trials of every run that count."""
     runs = {
         name: (folder, {result.spec.number: result for result in folder.trials()})
         for name, folder in zip(_names(comparisons), folders, strict=True)
     }
     for question, sides in _questions(comparisons).items():
-        samples = {name: _latencies(*runs[name], numbers) for name, numbers in sides.items()}
-        known = {name: trials for name, trials in samples.items() if trials}
-        if len(known) > 1:
-            yield question, curves(known)
+        yield (
+            question,
+            {
+                name: (runs[name][0], [runs[name][1][number] for number in numbers])
+                for name, numbers in sides.items()
+            },
+        )
 
 
 def _names(comparisons: Sequence[Comparison]) -> list[str]:
@@ -235,10 +278,3 @@ def _questions(comparisons: Sequence[Comparison]) -> dict[str, dict[str, Sequenc
                 sides.setdefault(comparison.base, pair.trials[0])
                 sides.setdefault(comparison.other, pair.trials[1])
     return found
-
-
-def _latencies(
-    folder: RunFolder, results: Mapping[int, TrialResult], numbers: Sequence[int]
-) -> list[Floats]:
-    samples = [measured_seconds(folder, results[number]) for number in numbers]
-    return [sample for sample in samples if len(sample)]

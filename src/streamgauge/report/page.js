@@ -252,7 +252,10 @@
       this.bringIntoSight(number);
       this.time.clear(trial.from, trial.to, trial.bin);
       this.element.querySelector(".none").hidden = Object.keys(trial.charts).length > 0;
-      for (const figure of this.element.querySelectorAll("figure[data-chart]")) {
+      // All places before any chart: one without a neighbour takes the whole width.
+      const figures = [...this.element.querySelectorAll("figure[data-chart]")];
+      for (const figure of figures) figure.hidden = Object.keys(trial.charts[figure.dataset.chart] ?? {}).length < 2;
+      for (const figure of figures.filter(({ hidden }) => !hidden)) {
         if (round !== this.round) return;
         await this.draw(figure, trial);
       }
@@ -267,8 +270,6 @@
     async draw(figure, trial) {
       const name = figure.dataset.chart;
       const columns = trial.charts[name];
-      figure.hidden = !columns || Object.keys(columns).length < 2;
-      if (figure.hidden) return;
       const { spec, unit, shape, colours, dashed } = page.charts[name];
       const series = Object.keys(columns).filter((key) => key !== "t");
       const entries = series.map((key, place) => ({ name: key, times: columns.t, values: columns[key], looks: look(place, colours, dashed) }))
@@ -304,7 +305,6 @@
 
   // A chart by itself, whose data are part of it.
   const drawAlone = (figure) => {
-    figure.hidden = false;
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { disableDefaultStyle: true } };
     return vegaEmbed(figure.querySelector(".chart"), read(figure.dataset.spec), options);
   };
@@ -350,7 +350,9 @@
   document.querySelectorAll("table.sortable").forEach(sortable);
   document.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => copy(button)));
   (async () => {
-    for (const figure of document.querySelectorAll("figure[data-spec]")) await drawAlone(figure);
+    const alone = [...document.querySelectorAll("figure[data-spec]")];
+    for (const figure of alone) figure.hidden = false;
+    for (const figure of alone) await drawAlone(figure);
     for (const element of document.querySelectorAll("[data-run]")) await new Run(element).start();
     document.documentElement.dataset.ready = "yes";
   })();

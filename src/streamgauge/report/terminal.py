@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from streamgauge.report.view import View, view_of
-from streamgauge.results.folder import RunFolder
+from streamgauge.results.folder import RunFolder, printable
 from streamgauge.units import format_rate
 
 
@@ -15,7 +15,7 @@ def render(folder: RunFolder) -> RenderableType:
     view = view_of(folder, folder.record(), folder.trials())
     parts: list[RenderableType] = [_headline(view), *view.terminal()]
     parts += [Text(f"  note: {text}", style="yellow") for text in view.record.warnings]
-    parts.append(Text(f"  {folder.path}", style="dim"))
+    parts.append(Text(f"  {printable(str(folder.path))}", style="dim"))
     return Group(*parts)
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.results.factors import differing, named
+from streamgauge.results.factors import differing, named, shape
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
@@ -25,6 +25,9 @@ Write = Callable[[float], str]
 
 def render(results: Sequence[TrialResult]) -> Iterator[RenderableType]:
     """Show trials, then what a reader has to know of the figures."""
+    if not results:
+        yield Text("  no trial has ended yet")
+        return
     groups = repeats(results)
     yield _table(groups)
     if any(group.several for group in groups):
@@ -49,7 +52,7 @@ def _table(groups: Sequence[Repeats]) -> Table:
 def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
     spec = group.spec
     yield f"{spec.query}\n×{len(group.trials)}" if group.several else spec.query
-    yield format_rate(spec.rate)
+    yield format_rate(spec.rate) + (f"\n{shape(spec)}" if spec.schedule else "")
     yield from (spec.factors.get(name, "–") for name in varied)
     yield spec.mode or ""
     yield _mark(group.verdicts(lambda trial: trial.valid))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.report.markup import Html, number, table, tag
 from streamgauge.report.page import mark
-from streamgauge.results.factors import differing
+from streamgauge.results.factors import differing, shape
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate
 
@@ -48,7 +48,8 @@ def _trial(run: RunView, result: TrialResult, family: str, varied: Sequence[str]
     query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
     yield number(str(spec.number), spec.number)
     yield link_to_charts(run, spec.number, query)
-    yield number(format_rate(spec.rate), spec.rate)
+    shaped = f" · {shape(spec)}" if spec.schedule else ""
+    yield number(f"{format_rate(spec.rate)}{shaped}", spec.rate)
     yield from (spec.factors.get(name, "–") for name in varied)
     for judged in (result.valid, result.correct, result.kept_up):
         order = {True: "2", None: "1", False: "0"}[judged.holds]

@@ -10,6 +10,7 @@ from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.experiment import Experiment
+from streamgauge.spec.reading import first_fault
 
 
 def read_answer(record: RunRecord) -> BaseModel | None:
@@ -27,6 +28,6 @@ def read_answer(record: RunRecord) -> BaseModel | None:
         return experiment.answers.model_validate(record.answer)
     except ValidationError as error:
         raise UsageError(
-            f"the answer of {record.id} is none of experiment {name}: {error}",
+            f"the answer of {record.id} is none of experiment {name}: {first_fault(error)}",
             "look at it with the version of the experiment that wrote it",
         ) from None

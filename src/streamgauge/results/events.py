@@ -7,12 +7,31 @@ line carries `at`, the time in epoch seconds; a sample is a row of the trial's t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
 
 from streamgauge.results.summary import reasons
 from streamgauge.spec.experiment import Experiment, Explains, Outlines
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Json
 
+Phase = Literal[
+    "prepare",
+    "preload",
+    "start",
+    "consume",
+    "warm-up",
+    "measure",
+    "run on",
+    "drain",
+    "stop",
+    "read back",
+    "validate",
+]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+"""All phases that a trial may have, in their order; `phases_of` tells those of one."""
+_ALONE = frozenset[Phase]({"preload", "read back"})
+_OF_BACKLOG = frozenset[Phase]({"prepare", "preload", "start", "drain", "stop", "validate"})
+_WITH_ENGINE = frozenset[Phase]({"consume", "drain", "validate"})
 TOLD = ("latency.p50", "latency.p99")
 """Metrics of a finished trial that are shown beside its verdicts."""
 
@@ -26,9 +45,19 @@ def begins(
     return {
         "trial": trial.number,
         "planned": count_trials(experiment),
+        "phases": list(phases_of(trial)),
         **_kind(trial, experiment, history),
         "next": None if following is None else _kind(following, experiment, history),
     }
+
+
+def phases_of(trial: TrialSpec) -> tuple[Phase, ...]:
+    """Return the phases of a trial: of a backlog, of a load, or of a load without an engine."""
+    if trial.preload:
+        return tuple(phase for phase in PHASES if phase in _OF_BACKLOG)
+    if trial.engine is None:
+        return tuple(phase for phase in PHASES if phase not in _WITH_ENGINE | {"preload"})
+    return tuple(phase for phase in PHASES if phase not in _ALONE)
 
 
 def count_trials(experiment: Experiment) -> int:
@@ -39,7 +68,7 @@ def count_trials(experiment: Experiment) -> int:
     return first
 
 
-def enters(trial: int, phase: str, lasts_s: float | None = None) -> dict[str, Json]:
+def enters(trial: int, phase: Phase, lasts_s: float | None = None) -> dict[str, Json]:
     """Tell which phase a trial enters, and how long it will take where that is planned."""
     return {"trial": trial, "phase": phase, "lasts_s": lasts_s}
 

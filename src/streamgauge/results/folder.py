@@ -1,6 +1,7 @@
 """The run folder: written while a run goes on, readable at any moment, by anybody.
 
 run.json                 the spec, the machine, the process that runs it; status and answer
+logs/                    of the services that the run started
 trials/001/trial.json    the truth about a trial; written last, atomically
 live.jsonl               what happens, once a second
 results.csv              a line per trial
@@ -10,6 +11,7 @@ repeats.csv              the same over the repeats of each trial, if trials were
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,10 +25,13 @@ from pydantic_core import from_json
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
+from streamgauge.spec.reading import first_fault
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
 SCHEMA = 2
+_MAY_CONTROL = re.compile(rb"\\u00|\\[bfr]|\x7f|\xc2[\x80-\x9f]")
+"""How a control character is written in JSON; without any a file needs no second look."""
 RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
 
 
@@ -55,7 +60,7 @@ class RunRecord(Model):
     warnings: list[str] = []
 
     def ceiling(self, query: str) -> float | None:
-        """Return the rate per stream that `noop` kept up with here; None if nobody has looked."""
+        """Return the rate per stream that `noop` kept up with here; None if it was not measured."""
         known = self.machine.get("ceiling")
         rate = known.get(query) if isinstance(known, dict) else None
         return float(rate) if isinstance(rate, int | float) else None
@@ -114,11 +119,14 @@ class RunFolder:
         """Read run.json; a run whose process is gone reads as interrupted."""
         file = self.path / "run.json"
         try:
-            content = from_json(file.read_bytes())
+            content = _content(file)
             _check_schema(file, content)
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:
-            raise UsageError(f"{self.path} is no readable run: {error}") from None
+            raise UsageError(
+                f"{self.path} is no readable run: {_reason(error)}",
+                "Remove it, or restore run.json.",
+            ) from None
         if record.status == "running" and not _runs(record.owner):
             return record.model_copy(update={"status": "interrupted"})
         return record
@@ -162,9 +170,12 @@ class RunFolder:
             file = folder / "trial.json"
             if file.exists():
                 try:
-                    yield TrialResult.model_validate_json(file.read_text("utf-8"))
+                    yield TrialResult.model_validate(_content(file))
                 except (OSError, ValueError) as error:
-                    raise UsageError(f"{file} is no readable trial: {error}") from None
+                    raise UsageError(
+                        f"{file} is no readable trial: {_reason(error)}",
+                        "Remove the trial's folder, or restore the file.",
+                    ) from None
 
     def count_finished(self) -> int:
         """Count the finished trials without reading them."""
@@ -222,6 +233,30 @@ def tagged(record: RunRecord, name: str) -> bool:
     return tags.get(key) == value if equals else name in tags.values()
 
 
+def printable(text: str) -> str:
+    """Return a text that moves no cursor and sets no colour; lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
+
+
+def _content(file: Path) -> Any:
+    """Read a JSON file whose texts may go to a terminal, whoever wrote them."""
+    written = file.read_bytes()
+    content = from_json(written)
+    return _all_printable(content) if _MAY_CONTROL.search(written) else content
+
+
+def _all_printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_all_printable(each) for each in value]
+    if isinstance(value, dict):
+        return {printable(key): _all_printable(each) for key, each in value.items()}
+    return value
+
+
 def _check_schema(file: Path, content: Mapping[str, Any]) -> None:
     """Refuse what another version wrote: its fields may have another meaning."""
     version = content.get("schema_version", SCHEMA)
@@ -237,6 +272,10 @@ def _check_schema(file: Path, content: Mapping[str, Any]) -> None:
         f"{file} was written by an older version of streamgauge",
         "look at it with that version, or run it again: its `command` is in the file",
     )
+
+
+def _reason(error: Exception) -> str:
+    return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _number(trial: Path) -> int:

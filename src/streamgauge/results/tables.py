@@ -104,6 +104,27 @@ def measured_seconds(folder: RunFolder, result: TrialResult) -> Floats:
     return values["window_latency"] if len(values["window_latency"]) else values["latency"]
 
 
+def medians_over_time(folder: RunFolder, result: TrialResult, pieces: int) -> tuple[Floats, Floats]:
+    """Return the median latency over the measured time, cut into pieces.
+
+    The times are those at which the latest input was due, in seconds from the beginning of the
+    measured time, in the middle of a piece; pieces without an output are left out.
+    """
+    times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", _TIMES)
+    if times is None or result.measured_ms is None:
+        return np.array([]), np.array([])
+    begin_ms, end_ms = result.measured_ms
+    counted = times.filter(_measured(result, times))
+    windows = counted["window_end"].null_count < len(counted)
+    took_ms = latency.passed_ms(counted, "window_latency" if windows else "latency")
+    width_s = (end_ms - begin_ms) / 1000 / pieces
+    due_s = (counted["intended"].to_numpy() - begin_ms) / 1000
+    piece, values_ms = np.floor(due_s / width_s), took_ms.to_numpy()
+    order = np.lexsort((values_ms, piece))
+    there, first, count = np.unique(piece[order], return_index=True, return_counts=True)
+    return (there + 0.5) * width_s, values_ms[order][first + (count - 1) // 2] / 1000
+
+
 def _row(result: TrialResult) -> dict[str, object]:
     spec = result.spec
     asked = spec.model_dump(include=set(_TRIALS.names))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from streamgauge import registry
 from streamgauge.errors import NotReady, StreamgaugeError, UsageError, unknown_name
@@ -15,6 +15,7 @@ from streamgauge.jobfile import variable
 from streamgauge.metrics import is_role
 from streamgauge.services.service import Options, Service, Startable
 from streamgauge.spec.addresses import Given
+from streamgauge.spec.reading import read
 
 _ROLES = ("engine", "sender", "harness")
 """Roles of what is no service."""
@@ -119,12 +120,7 @@ def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:
                 "Leave one of them out.",
             )
         fields[field] = {**names, inner: value}
-    try:
-        return kind.settings(**fields)
-    except ValidationError as error:
-        found = error.errors()[0]
-        where = ".".join(map(str, (kind.name, *found["loc"])))
-        raise UsageError(f"-S {where}: {found['msg']} (given: {found['input']!r})") from None
+    return read(kind.settings, fields, f"-S {kind.name}.")
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

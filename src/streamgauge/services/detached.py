@@ -14,7 +14,6 @@ from typing import Any
 from streamgauge import process
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
-from streamgauge.process import Seen
 from streamgauge.services import runtime
 from streamgauge.services.choice import check_names, embedded, in_order, loadable, service
 from streamgauge.services.runtime import Instance, Record
@@ -61,8 +60,8 @@ def up(
     return status(wanted)
 
 
-def down(names: Iterable[str] = (), progress: Progress = silent) -> list[str]:
-    """Stop detached services, and remove what killed owners left; return what was stopped."""
+def down(names: Iterable[str] = (), progress: Progress = silent) -> tuple[list[str], list[str]]:
+    """Stop detached services, and remove what killed owners left; return what both were."""
     wanted = _with_dependants(check_names(names))
     stopped = []
     with _turn():
@@ -71,8 +70,9 @@ def down(names: Iterable[str] = (), progress: Progress = silent) -> list[str]:
             progress(f"stopping {instance.service}")
             _stop(instance, record)
             stopped.append(instance.service)
-        removed = _remove_leftovers()
-    return stopped + [f"leftover process {seen.pid}" for seen in removed]
+        left = leftovers()
+        _remove_leftovers()
+    return stopped, left
 
 
 def status(names: Iterable[str] = ()) -> list[Status]:
@@ -165,15 +165,13 @@ def _stop(instance: Instance, record: Record) -> None:
     instance.remove()
 
 
-def _remove_leftovers() -> Sequence[Seen]:
+def _remove_leftovers() -> None:
     for instance, _ in _abandoned():
         instance.remove()
-    found = process.leftovers()
-    for seen in found:
+    for seen in process.leftovers():
         seen.end()
     for orphan in Instance.orphans():
         shutil.rmtree(orphan, ignore_errors=True)
-    return found
 
 
 def _status(instance: Instance, record: Record) -> Status:

@@ -32,6 +32,7 @@ from streamgauge.services.service import (
 )
 from streamgauge.spec.addresses import Given, UrlForm, url_host, without_secret
 from streamgauge.spec.endpoints import Endpoint, secret
+from streamgauge.spec.reading import guarded
 from streamgauge.units import parse_size
 
 if TYPE_CHECKING:
@@ -115,12 +116,7 @@ def parse_redis(given: Given, environ: Mapping[str, str] = os.environ) -> RedisE
 
 
 def _size(value: object) -> int | None:
-    if value is None:
-        return None
-    try:
-        return parse_size(str(value))
-    except UsageError as error:
-        raise ValueError(f"{error.message}. {error.remedy}") from error
+    return None if value is None else parse_size(str(value))
 
 
 class Settings(BaseModel):
@@ -128,7 +124,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    maxmemory: Annotated[int | None, BeforeValidator(_size), Field(gt=0)] = None
+    maxmemory: Annotated[int | None, BeforeValidator(guarded(_size)), Field(gt=0)] = None
     """Most bytes of data, as 1GiB; a full server refuses writes. None for no bound."""
 
 

@@ -20,6 +20,8 @@ OPTION_FACTORS = {"E": "engine_options", "P": "parameters", "L": "load"}
 """Settings whose options can be varied, by the letter that such a factor begins with."""
 LOADS = "load"
 """The factor whose values are several options of the load at once: of a preset's list of loads."""
+MOST_PARTITIONS = 1000
+"""Of a topic: a single broker has its limit not far above."""
 Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
@@ -31,7 +33,7 @@ class Variant(Model):
     rate: float | None = Field(default=None, gt=0)
     """None for each of the run's rates."""
     duration_s: float | None = Field(default=None, gt=0)
-    partitions: int | None = Field(default=None, ge=1)
+    partitions: int | None = Field(default=None, ge=1, le=MOST_PARTITIONS)
     resources: ResourceSpec | None = None
     seed: int | None = Field(default=None, ge=0)
     parameters: dict[str, JsonValue] | None = None
@@ -66,7 +68,7 @@ class RunSpec(Model):
     duration_s: float = Field(default=300.0, gt=0)
     warmup_s: float = Field(default=90.0, ge=0)
     repeats: int = Field(default=1, ge=1)
-    partitions: int = Field(default=1, ge=1)
+    partitions: int = Field(default=1, ge=1, le=MOST_PARTITIONS)
     resources: ResourceSpec = ResourceSpec()
     seed: int = Field(default=1, ge=0)
     load: LoadSpec = LoadSpec()

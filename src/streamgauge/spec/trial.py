@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 MOST_SENDERS = 64
 
@@ -17,10 +17,15 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _as_text(value: object) -> object:
+    """Write a whole number as text: YAML reads the acks 1 as a number."""
+    return str(value) if type(value) is int else value
+
+
 class LoadSpec(Model):
     """How the sender produces to the broker."""
 
-    acks: Literal["0", "1", "all"] = "all"
+    acks: Annotated[Literal["0", "1", "all"], BeforeValidator(_as_text)] = "all"
     batch: int = Field(default=65_536, gt=0)
     """Bytes per batch at most."""
     linger_s: float = Field(default=0.001, ge=0)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
-from streamgauge.planning import load_engine, trial_job, trial_query
+from streamgauge.jobfile import JOB, JobFile, JobFileError
+from streamgauge.planning import load_engine, trial_query
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial import kept
 from streamgauge.validation.validator import Validation, validate
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Validation:
     """Recompute the answers of a finished trial and compare its kept outputs with them.
 
+    What the engine ran is read from the trial's folder: the engine need not be able to run here.
+
     Raises:
-        UsageError: The trial has no engine, or its records were not kept.
+        UsageError: The trial has no engine, or its records or its job file were not kept.
     """
     spec = result.spec
     if spec.engine is None:
@@ -29,4 +32,8 @@ def validate_again(spark: SparkSession, folder: Path, result: TrialResult) -> Va
     recorded = registry.transport(spec.transport).kept(spec, query, folder)
     tables = kept.read_tables(folder)
     answers = load_engine(spec.engine).answers
-    return validate(spark, query, recorded, tables, trial_job(spec), answers=answers)
+    try:
+        job = JobFile.read(folder / JOB).job
+    except JobFileError as error:
+        raise UsageError(f"trial {spec.number} cannot be validated: {error}") from None
+    return validate(spark, query, recorded, tables, job, answers=answers)

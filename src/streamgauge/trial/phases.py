@@ -1,6 +1,7 @@
 """The phases of a trial, one after the other; this is where a trial acts.
 
-prepare → start → consume → warm-up → measure → run on → drain → stop → validate
+prepare → (preload) → start → consume → warm-up → measure → run on → drain → stop → validate;
+`results.events.Phase` has all of them.
 """
 
 from __future__ import annotations
@@ -389,7 +390,7 @@ class Trial:
         return tables
 
     @contextmanager
-    def _phase(self, name: str, lasts_s: float | None = None) -> Iterator[None]:
+    def _phase(self, name: events.Phase, lasts_s: float | None = None) -> Iterator[None]:
         began_s = self.bench.clock.monotonic()
         self._announce(events.enters(self.spec.number, name, lasts_s))
         try:

@@ -305,7 +305,7 @@ def usage(timeline: list[Row], span: Span) -> dict[str, float]:
     found = {}
     for name in names:
         family = name.partition(".")[0]
-        if family in {"cpu", "memory", "disk", "network", "load"}:
+        if family in {"cpu", "memory", "disk", "network", "packets", "load"}:
             values = [row[name] for row in inside(timeline, span, name)]
             if values:
                 found[name] = max(values) if family == "memory" else float(np.mean(values))

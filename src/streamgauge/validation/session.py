@@ -127,6 +127,8 @@ class Session:
         context = SparkContext(conf=conf, gateway=self._launch(conf))
         if signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)  # PySpark's would hide from us that it was asked
+        # Whoever kills its JVM knows; PySpark would print a traceback about it.
+        vars(context._accumulatorServer)["handle_error"] = lambda *_: None
         return SparkSession(context)
 
     def _launch(self, conf: SparkConf) -> JavaGateway:

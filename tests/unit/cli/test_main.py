@@ -26,9 +26,16 @@ def test_version(capsys):
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
 def test_help_teaches_with_examples(arguments, capsys):
-    execute(arguments)
+    assert execute(arguments) == 0
     printed = capsys.readouterr()
-    assert "streamgauge doctor" in printed.out + printed.err
+    assert "streamgauge doctor" in printed.out
+    assert "..." not in printed.out.partition("Commands:")[2], "no summary is cut"
+    assert printed.err == ""
+
+
+def test_services_without_a_command_shows_its_help(capsys):
+    assert execute(["services"]) == 0
+    assert "status" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -37,6 +44,7 @@ def test_help_teaches_with_examples(arguments, capsys):
         (["docter"], "'docter'. Did you mean 'doctor'?", "streamgauge --help"),
         (["list", "--jsn"], "--json", "streamgauge list --help"),
         (["list", "engine"], "unknown kind of thing 'engine'", "Did you mean engines?"),
+        (["watch", "--port", "x"], "it must be a whole number", "streamgauge watch --help"),
         (["services", "upp"], "'upp'. Did you mean 'up'?", "streamgauge services --help"),
     ],
 )

@@ -1,7 +1,11 @@
+import re
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from streamgauge.engines.faults import Fault, Injector, Output, injector, possible
+import streamgauge
+from streamgauge.engines.faults import _EVERY, Fault, Injector, Output, injector, possible
 from streamgauge.engines.sinks import _passed_over
 from streamgauge.errors import UsageError
 from streamgauge.spec.form import FORMS, Form
@@ -126,3 +130,12 @@ def test_an_output_without_neighbour_waits() -> None:
     inject = Injector(lambda pair, _: list(pair), 0)
     assert inject(OUTPUTS[:1], None) == []
     assert inject(OUTPUTS[1:3], None) == OUTPUTS[:3]
+
+
+def test_every_fault_is_in_the_help_and_in_the_docs() -> None:
+    source = Path(streamgauge.__file__).parent
+    help_ = (source / "cli" / "run.py").read_text("utf-8")
+    docs = (source.parents[1] / "docs" / "settings.md").read_text("utf-8")
+    for name in _EVERY:
+        assert re.search(rf"\b{name}\b", help_), name
+        assert f"`{name}`" in docs, name

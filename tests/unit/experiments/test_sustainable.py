@@ -1,14 +1,18 @@
 """The whole experiment against simulated engines: from the probe to the answer."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.experiments.conclusions import by_growth, in_growth
 from streamgauge.experiments.searches import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
+from streamgauge.measure.sustained import decide
 from streamgauge.planning import Asked, load_experiment, plan_run
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.spec.trial import Pace, TrialResult, TrialSpec, Verdict
 from streamgauge.units import format_rate
 from tests.simulated import KINDS, Runs, simulate
 
@@ -264,7 +268,7 @@ def test_the_outline_counts_what_a_good_search_takes() -> None:
     ("given", "part"),
     [
         ({"rates": ["2k/s", "1k/s"]}, "2k/s and 1k/s"),
-        ({"rates": ["2k/s", "2k/s"]}, "2k/s and 2k/s"),
+        ({"rates": ["2k/s", "2k/s"]}, "2k/s is named twice"),
         ({"rates": ["1k/s", "2k/s", "3k/s"]}, "two limits"),
         ({"repeats": 3}, "repeats"),
         ({"schedule": "poisson:1k/s"}, "constant rates"),
@@ -366,3 +370,56 @@ def test_what_follows_a_search_can_be_chosen() -> None:
 def test_what_cannot_follow_a_search_is_refused(after: str) -> None:
     with pytest.raises(ValueError, match="neither a share of the rate"):
         Sustainable(asked(experiment_options={"after": [after]}))
+
+
+@pytest.mark.parametrize("guess", [(), (500.0,)])
+@pytest.mark.parametrize("limit", [5_000.0, 2_000_000.0])
+def test_a_quick_search_is_short_and_stays_below_the_harness(
+    limit: float, guess: tuple[float, ...]
+) -> None:
+    run = asked(
+        quick=True,
+        rates=guess or (1000.0,),
+        experiment_options={},
+        duration_s=20.0,
+        warmup_s=15.0,
+        origins={"duration": "quick", "warmup": "quick", **({"rates": "option"} if guess else {})},
+    )
+    history, found, code = search(run, simulate(replace(KINDS["steady"], capacity=limit)))
+    searched = [result.spec for result in history if not result.spec.preload]
+    assert max(spec.rate for spec in searched) <= 20_000
+    assert sum(result.spec.load_s for result in history) < 180
+    assert (found.rate is not None, code) == (True, 0)
+    assert found.limit == "search"
+    assert len(history) == 5 - bool(guess), "probe, bracket of two, confirmation, latency"
+
+
+def test_a_quick_trial_whose_load_came_late_is_not_repeated() -> None:
+    run = asked(1_000.0, quick=True, experiment_options={})
+    trial = simulate(KINDS["steady"])
+
+    def late(spec: TrialSpec) -> TrialResult:
+        unknown = Verdict(holds=None, reason="1 % of the records came 187 ms late or more")
+        return trial(spec).model_copy(update={"valid": unknown})
+
+    _, found, code = search(run, late)
+    assert (found.rate, code) == (1_100, 0)
+    assert {each.outcome for each in found.trials} == {"pass"}
+
+
+def test_by_growth_alone_a_rate_counts_that_is_only_too_far_behind() -> None:
+    def at(rate: float, growth: str, behind_s: float) -> TrialResult:
+        result = simulate(KINDS["steady"])(Sustainable(asked(1_000.0)).plan()[0])
+        assert result.pace is not None
+        slope = {"slope": 0.0, "low": 0.0, "high": 0.0, "blocks": 15, "decision": growth}
+        pace = {"behind_growth": slope, "latency_growth": slope, "behind_p95_s": behind_s}
+        told = Pace.model_validate({**result.pace.model_dump(), **pace})
+        spec = result.spec.model_copy(update={"rate": rate})
+        return result.model_copy(update={"spec": spec, "pace": told})
+
+    history = [at(1_000, "none", 1), at(2_000, "none", 12), at(4_000, "trend", 1)]
+    assert [decide(each).outcome for each in history] == ["pass", "fail", "fail"]
+    assert by_growth(history) == (2_000, 4_000)
+    assert by_growth([*history, at(1_500, "trend", 1)]) == (1_000, 1_500)
+    assert by_growth([at(1_000, "undecided", 1)]) == (None, None)
+    assert in_growth((2_000, 4_000)) == "by growth alone, as published: 2k/s; 4k/s grew"

@@ -180,3 +180,16 @@ _KEYS = st.sampled_from(
 @given(st.lists(st.dictionaries(_KEYS, st.just(1) | _JSON), max_size=6))
 def test_no_event_breaks_the_fold(lines: list[dict[str, Any]]) -> None:
     assert folded(*lines).begun <= len(lines)
+
+
+def test_a_trial_tells_its_own_phases() -> None:
+    (first, *_) = trial(SPEC)
+    now = folded(first).trial
+    assert now is not None
+    assert now.phases[:3] == ("prepare", "start", "consume")
+    planned = FixedRate(SPEC).plan()[0]
+    assert events.phases_of(planned.model_copy(update={"preload": True}))[:2] == (
+        "prepare",
+        "preload",
+    )
+    assert "read back" in events.phases_of(planned.model_copy(update={"engine": None}))

@@ -57,7 +57,7 @@ def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
         ("steps", "is empty", "steps:10k/s@60s"),
         ("steps: ", "is empty", "steps:10k/s@60s"),
         ("steps:10k/s@1s,", "'' is no rate", "20k/s"),
-        ("steps:10k/s", "for how long", "steps:10k/s@60s"),
+        ("steps:10k/s", "the length is missing", "steps:10k/s@60s"),
         ("steps:10k/s@0s", "too short", "steps:"),
         ("steps:10k/s@-5s", "-5s", "90s"),
         ("steps:-1k/s@5s", "-1k/s", "20k/s"),

@@ -14,13 +14,14 @@ from streamgauge.measure.comparison import Comparison
 from streamgauge.measure.limits import check_limits, parse_limit
 from streamgauge.report.compare_charts import forest
 from streamgauge.report.compare_html import html as write_html
-from streamgauge.report.compare_html import percentile_charts
+from streamgauge.report.compare_html import percentile_charts, time_charts
 from streamgauge.report.compare_json import as_json
 from streamgauge.report.compare_markdown import markdown
 from streamgauge.report.compare_text import render
 from streamgauge.report.sweep import write_sweep
 from streamgauge.results.compared import compare_runs
 from streamgauge.results.folder import RunFolder
+from streamgauge.results.tables import medians_over_time
 from tests import simulated
 from tests.unit.report.test_ladder import ENGINE, SPEC
 from tests.unit.runs import make_trial, three_trials, write_run
@@ -132,7 +133,7 @@ def test_a_page_needs_no_network_and_escapes_what_it_shows(slower):
     assert "http" not in without_scripts(page).replace("http-equiv", "")
     assert not re.search(r"<(link|img|iframe|script[^>]+src=)", without_scripts(page))
     specs = re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', page, re.S)
-    assert [name for name, _ in specs] == ["forest0", "curves0"]
+    assert [name for name, _ in specs] == ["forest0", "curves0", "times0"]
     assert all(json.loads(text)["width"] == "container" for _, text in specs)
     assert {f'data-spec="{name}"' in page for name, _ in specs} == {True}
 
@@ -161,6 +162,22 @@ def test_the_curves_show_each_trial_and_all_together(slower):
     rows = rows_of(chart)
     assert len({(row["run"], row["trial"]) for row in rows}) == 8
     assert max(row["nines"] for row in rows) == pytest.approx(3.778, abs=0.001)
+
+
+def test_latency_over_time_has_a_line_for_each_trial_of_each_run(slower):
+    ((question, chart),) = time_charts(slower, compared(*slower))
+    assert question == "espbench/q3 at 1k/s"
+    rows = rows_of(chart)
+    assert len({(row["run"], row["trial"]) for row in rows}) == 6
+    assert {row["s"] for row in rows} == {round((place + 0.5) * 0.2, 2) for place in range(100)}
+
+
+def test_medians_over_time_are_those_of_the_outputs_due_then(tmp_path):
+    values = [1] * 500 + [7] * 499 + [9]
+    folder = write_run(tmp_path, [make_trial(1)], latencies_ms=[values])
+    at_s, medians_s = medians_over_time(folder, folder.trials()[0], 2)
+    assert at_s.tolist() == [5.0, 15.0]
+    assert medians_s.tolist() == [0.001, 0.007]
 
 
 def test_a_run_compared_with_itself_says_so(tmp_path):

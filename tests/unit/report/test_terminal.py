@@ -220,3 +220,17 @@ def test_the_summary_has_what_scripts_need(folder: RunFolder, make_trial: TrialM
     assert trial["counts"] == {
         "expected": 120, "correct": 120, "wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0,
     }  # fmt: skip
+
+
+def test_the_shape_of_a_load_is_shown_beside_its_mean(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    trial = make_trial(1)
+    for number, shape in enumerate(("poisson:1k/s", "replay:/far/away/morning.csv"), 1):
+        spec = trial.spec.model_copy(update={"number": number, "schedule": shape})
+        put(folder, trial.model_copy(update={"spec": spec, "correct": NO}))
+    text = shown(folder)
+    assert "q3 at 1k/s (poisson:1k/s): " in text
+    assert text.count("poisson:1k/s") == 2
+    assert "replay:morning.csv" in text
+    assert "/far" not in text

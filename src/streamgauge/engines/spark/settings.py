@@ -25,7 +25,7 @@ PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
 SHUFFLE_PARTITIONS = 200
-"""What Spark takes when nobody says."""
+"""What Spark takes by default."""
 
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -148,6 +148,12 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
                 f"setting {key!r} has no place to go",
                 "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
             )
+    master = conf.get("spark.master", "local")
+    if not master.startswith("local"):
+        raise UsageError(
+            f"spark.master={master}: what a cluster's executors use would not be counted",
+            "Leave it out: the engine runs on this machine, on as many CPUs as --cores says.",
+        )
     return conf
 
 

@@ -3,7 +3,6 @@
 
 const KEPT = 1800;
 const CLOCK_S = 0.001;
-const PHASES = ["prepare", "start", "consume", "warm-up", "measure", "run on", "drain", "stop", "validate"];
 const ROLES = ["engine", "broker", "database", "sender", "harness"];
 const COLOURS = 8;
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4"];
@@ -111,8 +110,8 @@ function showTrial(trial) {
   const of = trial.planned >= trial.number ? ` of ${trial.planned}` : "";
   byId("trial").textContent = `Trial ${trial.number}${of}: ${asked(trial.kind)}`;
   byId("why").textContent = [because(trial.kind), after(trial)].filter(Boolean).join(" · ");
-  const at = PHASES.indexOf(trial.phase);
-  byId("phases").replaceChildren(...PHASES.map((name, i) => element(
+  const at = trial.phases.indexOf(trial.phase);
+  byId("phases").replaceChildren(...trial.phases.map((name, i) => element(
     "li", i === at ? { "aria-current": "step" } : trial.over || i < at ? { class: "passed" } : {}, name)));
   showElapsed();
 }

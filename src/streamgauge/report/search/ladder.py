@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.experiments.conclusions import in_growth
 from streamgauge.experiments.searches import SearchAnswer
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
@@ -42,6 +43,8 @@ def render(search: SearchAnswer, ceiling: float | None = None) -> Iterator[Rende
     if ceiling is not None:
         yield Text(f"  harness ceiling (noop): {format_rate(ceiling)}", style="dim")
     yield Text.assemble("  ", (search.query, "bold"), ": ", (search.conclusion, "bold"))
+    if any(search.by_growth):
+        yield Text(f"  {in_growth(search.by_growth)}", style="dim")
 
 
 def render_latencies(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from streamgauge.experiments.conclusions import in_growth
 from streamgauge.experiments.searches import SearchAnswer
 from streamgauge.report.figures import frame
 from streamgauge.report.keys import line_key, sign, sign_key
@@ -118,10 +119,12 @@ def search_data(views: Sequence[SearchView]) -> Iterator[Html]:
 
 def _section(view: SearchView) -> Html:
     query, conclusion = view.search.query, view.search.conclusion
+    told, known = in_growth(view.search.by_growth), any(view.search.by_growth)
     return tag(
         "section",
         tag("h2", f"Search: {query}"),
         tag("p", f"{conclusion[:1].upper()}{conclusion[1:]}."),
+        tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Html(),
         tag("div", *_figures(view), class_="search-charts"),
         _table(view) if view.rungs else Html(),
         class_="search",

@@ -86,6 +86,8 @@ INTAKE = (
     Column("request max", "request.max", format_duration),
     Column("CPU broker", "cpu.broker", _cores),
     Column("CPU sender", "cpu.sender", _cores),
+    Column("memory broker", "memory.broker", format_size),
+    Column("system load", "load.1m", lambda load: f"{load:.2f}"),
 )
 """What the broker took in."""
 APPEND_TIMES = (

@@ -110,7 +110,8 @@ class KafkaChannel:
     @cached_property
     def _group(self) -> Consumer:
         """Return a consumer that asks for the offsets of the engine's group, and never joins it."""
-        return Consumer({**self._settings, **_READ_ONLY, "group.id": self._endpoints.group})
+        settings = {**self._settings, **_READ_ONLY, "group.id": self._endpoints.group}
+        return Consumer(settings, logger=LOG)
 
     def _consumer(self) -> Consumer:
         return Consumer({**self._settings, **_READ_ONLY}, logger=LOG)

@@ -38,15 +38,17 @@ def _numbers(value: object) -> object:
 class Parameters(BaseModel):
     """What can be chosen with -P."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    sensors: str | None = None
+    sensors: str | None = Field(default=None, examples=["sensors=DEBS2012.txt"])
     """A DEBS 2012 file instead of the synthetic sensor lines."""
-    warehouses: int = Field(default=3, ge=1, le=MOST_WAREHOUSES)
+    warehouses: int = Field(default=3, ge=1, le=MOST_WAREHOUSES, examples=["warehouses=10"])
     """Scale factor W of the business tables; q5 raises it to what its stream needs."""
-    workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = (1, 3)
+    workplaces: Annotated[tuple[int, int], BeforeValidator(_numbers)] = Field(
+        default=(1, 3), examples=["workplaces=1,2"]
+    )
     """Workplaces of sensor1 and sensor2: 1 is never down, 2 always, any other during the run."""
-    ring: int = Field(default=1_000_000, ge=1, le=1_000_000_000)
+    ring: int = Field(default=1_000_000, ge=1, le=1_000_000_000, examples=["ring=100000"])
     """Sensor lines per stream that are rendered before the load; then they repeat."""
 
     @model_validator(mode="after")
@@ -83,7 +85,7 @@ QUERIES = (
         streams=("sensor1",),
         output="topic",
         answers=answers.Outliers(),
-        functions=("windowing over counts", "machine learning"),
+        functions=("windowing", "machine learning"),
         answers_markers=False,
         sample=FRONT.since_intended,
     ),
@@ -93,7 +95,7 @@ QUERIES = (
         streams=("sensor1",),
         output="topic",
         answers=answers.Errors(),
-        functions=("filter",),
+        functions=("filtering",),
         answers_markers=True,
         sample=FRONT.since_intended,
     ),
@@ -103,7 +105,7 @@ QUERIES = (
         streams=("sensor1", "sensor2"),
         output="topic",
         answers=answers.MachinePower(),
-        functions=("projection/filter", "combination with business data", "two streams"),
+        functions=("correlation and enrichment", "combination with historical data"),
         answers_markers=True,
         services=("postgres",),
         tables=("workplace",),
@@ -115,7 +117,7 @@ QUERIES = (
         streams=("times",),
         output="table",
         answers=answers.ProcessingTimes(),
-        functions=("transformation", "writing business data"),
+        functions=("filtering", "combination with historical data"),
         answers_markers=True,
         services=("postgres",),
         tables=("production_order_line",),

@@ -30,31 +30,35 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 class Parameters(BaseModel):
     """What can be chosen with -P."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    window: Annotated[tuple[Seconds, Seconds], BeforeValidator(_durations)] = (8.0, 4.0)
-    """Length and slide of the windows, as 8s,4s."""
-    keys: Keys = "normal"
-    """Distribution of the gem packs."""
-    packs: int = Field(default=1_000, ge=1, le=10_000_000)
+    window: Annotated[tuple[Seconds, Seconds], BeforeValidator(_durations)] = Field(
+        default=(8.0, 4.0), examples=["window=60s,60s"]
+    )
+    """Length and slide of the windows."""
+    keys: Keys = Field(default="normal", examples=["keys=zipf"])
+    """Distribution of the gem packs: normal, uniform, zipf, single or hot."""
+    packs: int = Field(default=1_000, ge=1, le=10_000_000, examples=["packs=100"])
     """How many gem packs there are."""
-    users: int = Field(default=1_000_000, ge=1, le=1_000_000_000)
+    users: int = Field(default=1_000_000, ge=1, le=1_000_000_000, examples=["users=10000"])
     """How many users see ads; as many see none."""
-    zipf: float = Field(default=1.0, ge=0, le=10)
+    zipf: float = Field(default=1.0, ge=0, le=10, examples=["zipf=1.2"])
     """Exponent of keys=zipf."""
-    hot: float = Field(default=0.5, ge=0, le=1)
+    hot: float = Field(default=0.5, ge=0, le=1, examples=["hot=0.9"])
     """Share of the records that are about one gem pack with keys=hot."""
-    selectivity: float = Field(default=0.1, ge=0, le=1)
+    selectivity: float = Field(default=0.1, ge=0, le=1, examples=["selectivity=0.5"])
     """Share of the purchases that follow an ad for it, no longer ago than a window lasts."""
-    allowed_delay: Annotated[Seconds, BeforeValidator(_duration)] = 0.0
+    allowed_delay: Annotated[Seconds, BeforeValidator(_duration)] = Field(
+        default=0.0, examples=["allowed_delay=2s"]
+    )
     """How late a record may be and must still be counted."""
-    disorder: float = Field(default=0.0, ge=0, le=1)
+    disorder: float = Field(default=0.0, ge=0, le=1, examples=["disorder=0.2"])
     """Share of the records that are delayed, by no more than is allowed."""
-    delays: Delays = "exponential"
-    """Distribution of the delays, cut at the allowed one; the mean is a quarter or half of it."""
-    late: float = Field(default=0.0, ge=0, le=1)
+    delays: Delays = Field(default="exponential", examples=["delays=uniform"])
+    """Distribution of the delays, exponential or uniform, cut at the allowed one."""
+    late: float = Field(default=0.0, ge=0, le=1, examples=["late=0.01"])
     """Share of the records that are delayed by more than is allowed."""
-    ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
+    ring: int = Field(default=1_000_000, ge=1, le=7_000_000, examples=["ring=100000"])
     """Records per stream that are drawn before the load; then they repeat. A join draws more,
     where two windows hold more."""
 
