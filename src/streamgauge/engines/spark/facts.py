@@ -37,7 +37,12 @@ class QueryFacts:
     closed_by_records: frozenset[Mode] = frozenset()
     """Modes in which the first record of the next window, in every partition, lets a window out."""
     unfit: Callable[[JobSpec, Mode], str | None] = _fit
-    """Tells why an allowed mode cannot run the query with a job's parameters; None when it can."""
+    """Tells why an allowed mode cannot run the query with a job's parameters and options; None
+    when it can."""
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ways to run it that `-E name=value` chooses between, the default first."""
+    rocksdb: Mapping[str, str] = field(default_factory=dict)
+    """Values of those options with which its state must lie in RocksDB."""
     checkpoint_s: float = 300.0
     """Interval of checkpoints in real-time mode; each is a gap of some tenths of a second."""
     watermark_delay_ms: int = 0
@@ -90,13 +95,35 @@ class QueryFacts:
                 return mode
         raise unknown_name("mode of spark", wanted, MODES)
 
-    def refuse_unfit(self, job: JobSpec, mode: Mode) -> None:
-        """Raise a UsageError when a mode cannot run the query with the job's parameters."""
-        if reason := self.unfit(job, mode):
-            others = " or mode=".join(each for each in self.modes if each != mode)
-            raise UsageError(
-                f"spark cannot run {job.query} in mode {mode}: {reason}", f"Use -E mode={others}."
-            )
+    def fitting(self, job: JobSpec, mode: Mode, *, wanted: bool) -> Mode:
+        """Return the mode, or another one that can run the query with a job's parameters.
+
+        Raises:
+            UsageError: That mode was wanted and cannot, or none can.
+        """
+        reason = self.unfit(job, mode)
+        if reason is None:
+            return mode
+        others = [each for each in self.modes if self.unfit(job, each) is None]
+        if others and not wanted:
+            return others[0]
+        raise UsageError(
+            f"spark cannot run {job.query} in mode {mode}: {reason}",
+            f"Use -E mode={' or mode='.join(others)}." if others else None,
+        )
+
+    def chosen(self, options: Mapping[str, str]) -> dict[str, str]:
+        """Return the value of each option of the query.
+
+        Raises:
+            UsageError: There is no such value.
+        """
+        found = {}
+        for name, values in self.options.items():
+            found[name] = options.get(name, values[0])
+            if found[name] not in values:
+                raise unknown_name(f"value of -E {name}", found[name], values)
+        return found
 
 
 def query_facts(workload: str, query: str) -> QueryFacts:

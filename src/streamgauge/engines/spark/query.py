@@ -21,6 +21,10 @@ class QueryContext:
     job: JobSpec
     endpoints: Endpoints
 
+    def option(self, name: str) -> str:
+        """Return the value of an option of the query: what was asked for, or its default."""
+        return self.job.settings[name]
+
     @property
     def services(self) -> Services:
         """Return where the services of the query are."""

@@ -1,7 +1,7 @@
 """Settings of a Spark job: from the user's options to what is in force, all of it reported.
 
 A setting's name tells where it goes: `spark.…` to the session, `source.…` to each source, `sink.…`
-to the Kafka sink. The rest describes: `mode`, `profile` and `trigger`.
+to the Kafka sink. The rest describes: `mode`, `profile`, `trigger`, and the options of the query.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from streamgauge.spec.engine import JobSpec
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
 
-OPTIONS = ("mode", "trigger", "profile", "conf.KEY")
+OPTIONS = ("mode", "trigger", "profile", "store", "conf.KEY")
 CONF = "conf."
 PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
 SHUFFLE_PARTITIONS = 200
 """What Spark takes by default."""
+
+STORES = ("memory", "rocksdb")
+_ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
 
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -69,9 +76,11 @@ def resolve(
     Raises:
         UsageError: An option is unknown or makes no sense for this query.
     """
-    _refuse_unknown(job.options)
-    mode = facts.choose_mode(job.query, job.options.get("mode", job.mode), job.least_rate)
-    facts.refuse_unfit(job, mode)
+    _refuse_unknown(job.options, facts)
+    chosen = facts.chosen(job.options)
+    wanted = job.options.get("mode", job.mode)
+    mode = facts.choose_mode(job.query, wanted, job.least_rate)
+    mode = facts.fitting(job, mode, wanted=wanted is not None)
     trigger_s = _trigger(job.options, mode)
     profile = _profile(job.options)
     carried = transport_part(job.transport)
@@ -81,10 +90,11 @@ def resolve(
         settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
     if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
-    settings |= _conf(job.options)
+    settings |= _store(job, mode, facts, chosen) | _conf(job.options)
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     settings.setdefault("spark.master", f"local[{slots(mode, facts, size, partitions)}]")
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, facts, trigger_s)}
+    settings |= chosen
     return mode, trigger_s, settings
 
 
@@ -110,10 +120,31 @@ def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
     }
 
 
-def _refuse_unknown(options: Mapping[str, str]) -> None:
+def _refuse_unknown(options: Mapping[str, str], facts: QueryFacts) -> None:
+    known = (*OPTIONS, *facts.options)
     for option in options:
-        if option not in OPTIONS and not option.startswith(CONF):
-            raise unknown_name("option of spark", option, OPTIONS)
+        if option not in known and not option.startswith(CONF):
+            raise unknown_name("option of spark", option, known)
+
+
+def _store(
+    job: JobSpec, mode: Mode, facts: QueryFacts, chosen: Mapping[str, str]
+) -> dict[str, str]:
+    """Say where the state of a query lies."""
+    asked = job.options.get("store")
+    if not facts.stateful:
+        if asked is not None:
+            raise UsageError(f"{job.query} has no state", "Leave -E store out.")
+        return {}
+    reason = "real-time mode" if mode == "realtime" else None
+    for name, value in facts.rocksdb.items():
+        reason = f"{name}={value}" if chosen[name] == value else reason
+    store = asked or ("memory" if reason is None else "rocksdb")
+    if store not in STORES:
+        raise unknown_name("store of spark", store, STORES)
+    if reason is not None and store != "rocksdb":
+        raise UsageError(f"{reason} keeps its state in RocksDB alone", "Use -E store=rocksdb.")
+    return {"store": store, **(_ROCKSDB if store == "rocksdb" else {})}
 
 
 def _trigger(options: Mapping[str, str], mode: Mode) -> float | None:

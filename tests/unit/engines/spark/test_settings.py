@@ -83,6 +83,65 @@ def test_progress_is_written_asynchronously_only_where_spark_allows_it() -> None
     assert name not in settings_of(AGGREGATE)
 
 
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+JOIN = QueryFacts(
+    default="realtime",
+    options={"join": ("union", "native"), "state": ("union", "custom")},
+    rocksdb={"state": "custom"},
+    unfit=lambda job, mode: (
+        "no join" if mode == "realtime" and job.options.get("join") == "native" else None
+    ),
+    refused={"continuous": "it knows no state"},
+    stateful=True,
+)
+
+
+def test_options_of_a_query_are_reported_with_their_defaults() -> None:
+    settings = settings_of(JOIN)
+    assert (settings["join"], settings["state"]) == ("union", "union")
+    assert settings_of(JOIN, state="custom")["state"] == "custom"
+    with pytest.raises(UsageError, match="unknown value of -E join 'natve'") as caught:
+        settings_of(JOIN, join="natve")
+    assert "Did you mean native?" in str(caught.value.remedy)
+
+
+def test_an_option_that_the_default_mode_does_not_allow_takes_another_mode() -> None:
+    assert settings_of(JOIN, join="native")["mode"] == "microbatch"
+    with pytest.raises(UsageError, match="no join") as caught:
+        settings_of(JOIN, join="native", mode="realtime")
+    assert caught.value.remedy == "Use -E mode=microbatch."
+
+
+def test_state_lies_in_memory_unless_something_else_is_asked_for_or_needed() -> None:
+    assert settings_of(JOIN, mode="microbatch")["store"] == "memory"
+    assert PROVIDER not in settings_of(JOIN, mode="microbatch")
+    for options in ({"store": "rocksdb", "mode": "microbatch"}, {"mode": "realtime"}):
+        settings = settings_of(JOIN, **options)
+        assert settings["store"] == "rocksdb"
+        assert "RocksDB" in settings[PROVIDER]
+    assert settings_of(JOIN, mode="microbatch", state="custom")["store"] == "rocksdb"
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        (JOIN, {"store": "memory"}, "real-time mode keeps its state in RocksDB alone"),
+        (JOIN, {"store": "disk"}, "unknown store of spark 'disk'"),
+        (
+            JOIN,
+            {"store": "memory", "mode": "microbatch", "state": "custom"},
+            "state=custom keeps its state in RocksDB alone",
+        ),
+        (FILTER, {"store": "rocksdb"}, "q3 has no state"),
+    ],
+)
+def test_a_place_for_state_that_cannot_be_is_refused(
+    query: QueryFacts, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        settings_of(query, **options)
+
+
 def test_the_users_settings_win() -> None:
     settings = settings_of(**{"conf__spark.ui.enabled": "true", "conf__sink.kafka.acks": "1"})
     assert settings["spark.ui.enabled"] == "true"
