@@ -220,6 +220,12 @@ def in_order(roles: Iterable[str]) -> list[str]:
     return [*(role for role in KNOWN_ROLES if role in there), *sorted(there - {*KNOWN_ROLES})]
 
 
+def wholes(roles: Iterable[str]) -> list[str]:
+    """Leave out roles that are parts of others: engine.driver where there is engine."""
+    there = list(roles)
+    return [role for role in there if role.rpartition(".")[0] not in there]
+
+
 @cache
 def metric(name: str) -> Metric:
     """Look a metric up by its full name; an unknown one lists the known and the nearest.

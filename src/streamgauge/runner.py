@@ -31,12 +31,12 @@ from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
-from streamgauge.services.service import Embedded, RunningService, Startable, start_all
+from streamgauge.services.service import Embedded, RunningService, Sized, Startable, start_all
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.engine import Fetches, Problem
 from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
+from streamgauge.spec.trial import Counts, ResourceSpec, TrialResult, TrialSpec
 from streamgauge.trial.again import validate_again
 from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.run import run_trial
@@ -202,6 +202,7 @@ def _go_on(
             running = stack.enter_context(ServiceSet(services, folder.path / "logs"))
             while (following := experiment.next_trial(folder.trials())) is not None:
                 trial = settle(following)
+                running.fit(trial.resources)
                 bench = running.bench(spark.get, folder.name, clock or Clock())
                 if resumed:
                     registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
@@ -291,6 +292,13 @@ class ServiceSet:
                 service.options = replace(service.options, log_dir=logs)
         self._running: dict[str, RunningService[Endpoint]] = {}
         self._stacks: dict[str, ExitStack] = {}
+
+    def fit(self, resources: ResourceSpec) -> None:
+        """Let services have the size that a trial needs; those of another size are ended."""
+        for service in self._services:
+            if isinstance(service, Sized) and service.fit(resources):
+                self._end(service.name)
+                self._running.pop(service.name, None)
 
     def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
         """Return what the next trial needs, with every service alive."""

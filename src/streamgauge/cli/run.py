@@ -112,6 +112,30 @@ def run(
             metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_twin("CORES")
         ),
     ] = None,
+    instances: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INTEGER",
+            help="Spark executors, on a cluster [default: none, one process].",
+            envvar=_twin("INSTANCES"),
+        ),
+    ] = None,
+    instance_cores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INTEGER",
+            help="CPUs of each instance [default: 1].",
+            envvar=_twin("INSTANCE_CORES"),
+        ),
+    ] = None,
+    instance_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory of each instance [default: 2GiB].",
+            envvar=_twin("INSTANCE_MEMORY"),
+        ),
+    ] = None,
     seed: Annotated[
         str | None,
         typer.Option(metavar="INTEGER", help="Of all data [default: 1].", envvar=_twin("SEED")),
@@ -158,25 +182,18 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="FACTOR=VALUES",
-            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, seed, duration,"
-            " E.OPTION, P.PARAMETER, L.OPTION. Of several factors all combinations.",
+            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, instances,"
+            " instance_cores, instance_memory, seed, duration, E.OPTION, P.PARAMETER, L.OPTION."
+            " Of several factors all combinations.",
             envvar=_twin("VARY"),
         ),
     ] = None,
     senders: Annotated[
         str | None,
         typer.Option(
-            metavar="processes|spark",
+            metavar="processes|spark=URL",
             help="What sends: processes of this machine, or tasks of a Spark cluster.",
             envvar=_twin("SENDERS"),
-        ),
-    ] = None,
-    spark_master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The Spark cluster, as spark://HOST:PORT.",
-            envvar=_twin("SPARK_MASTER"),
         ),
     ] = None,
     transport: Annotated[
@@ -252,6 +269,16 @@ def run(
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark-master",
+            metavar="URL",
+            help="A given Spark cluster for --instances: spark://HOST:PORT, k8s://…, yarn"
+            " [default: an embedded one].",
+            envvar=_twin("SPARK"),
+        ),
+    ] = None,
     services: Annotated[
         list[str] | None,
         typer.Option(
@@ -299,6 +326,9 @@ def run(
         "repeats": repeats,
         "partitions": partitions,
         "cores": cores,
+        "instances": instances,
+        "instance_cores": instance_cores,
+        "instance_memory": instance_memory,
         "seed": seed,
         "parameters": pairs("-P", parameters),
         "engine_options": pairs("-E", engine_options),
@@ -306,7 +336,6 @@ def run(
         "load": pairs("-L", load),
         "vary": pairs("--vary", vary),
         "senders": senders,
-        "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": pairs("--tag", tags),
@@ -319,6 +348,7 @@ def run(
     addresses = {
         "kafka": kafka,
         "postgres": postgres,
+        "spark": spark,
         **(pairs("--service", services) or {}),
     }
     if resume is not None:

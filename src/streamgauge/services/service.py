@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,6 +23,7 @@ from streamgauge.services import runtime
 from streamgauge.services.runtime import Instance, Record
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.endpoints import Endpoint, Services
+from streamgauge.spec.trial import ResourceSpec
 
 E = TypeVar("E", bound=Endpoint)
 E_co = TypeVar("E_co", bound=Endpoint, covariant=True)
@@ -112,6 +114,14 @@ class Startable(Protocol):
         """
 
 
+@runtime_checkable
+class Sized(Protocol):
+    """Ability of a service that a run will use: it is as large as a trial asks for."""
+
+    def fit(self, resources: ResourceSpec) -> bool:
+        """Be as large as a trial needs; tell whether that is another size than before."""
+
+
 @dataclass(frozen=True)
 class RunningService(Generic[E_co]):
     """A service that can be used now."""
@@ -127,6 +137,8 @@ class RunningService(Generic[E_co]):
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
     ask: Callable[[], str | None] | None = None
     """Asks whether it does its part, and tells why not; None for one that cannot be asked."""
+    collect: Callable[[Path], None] | None = None
+    """Copies the logs of what it ran for an engine to a folder; None where there are none."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the service's process trees."""
@@ -229,6 +241,9 @@ class Embedded(ABC, Generic[E]):
         """Return what asks whether it does its part, once a second during a trial."""
         return None
 
+    def collecting(self, instance: Instance, folder: Path) -> None:
+        """Copy the logs of what it ran for an engine to a folder."""
+
     def start(
         self, instance: Instance, argv: Sequence[str | Path], log: Path, **how: Any
     ) -> Process:
@@ -296,7 +311,10 @@ class Embedded(ABC, Generic[E]):
                 member.log.unlink(missing_ok=True)
             members, endpoint = self._launch(instance, stack)
         ask = self.asking(endpoint)
-        return RunningService(self.name, self.role, endpoint, tuple(members), ask=ask)
+        collect = partial(self.collecting, instance)
+        return RunningService(
+            self.name, self.role, endpoint, tuple(members), ask=ask, collect=collect
+        )
 
     def _wait_for(self, members: Sequence[Process], endpoint: E) -> None:
         """Wait until it answers, as long as all of its processes live."""

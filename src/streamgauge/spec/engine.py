@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from streamgauge.jobfile import JobSpec
-from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.endpoints import Endpoint, Endpoints
+from streamgauge.spec.trial import InstanceSeen
 
 __all__ = [
     "Engine",
@@ -32,9 +33,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the engine's processes may use of this machine."""
+    """What the engine's processes may use."""
 
     cpus: tuple[int, ...]
+    """Of this machine: all of the engine, or where it has instances what directs them."""
+    cluster: Endpoint | None = None
+    """The service that runs its instances; None for an engine in one process."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,25 @@ class Fetches(Protocol):
 
     def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
         """Fetch what these jobs need and is not there yet; NotReady when that cannot be done."""
+
+
+@runtime_checkable
+class HasInstances(Protocol):
+    """Ability of an engine: several instances do its work, as many as a trial asks for."""
+
+    cluster: ClassVar[str]
+    """Name of the service that runs them."""
+
+
+@runtime_checkable
+class TellsInstances(Protocol):
+    """Ability of a job: it tells where its instances run."""
+
+    def instance_processes(self) -> Sequence[int]:
+        """Return the process ids of the instances that run on this machine."""
+
+    def instances(self) -> Sequence[InstanceSeen]:
+        """Return all instances that there have been."""
 
 
 @runtime_checkable

@@ -15,8 +15,8 @@ from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
 from streamgauge.services.service import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
-from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.trial import Status, TrialSpec
+from streamgauge.spec.engine import Engine, HasInstances, JobSpec
+from streamgauge.spec.trial import InstanceSeen, Status, TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock
 
@@ -41,6 +41,10 @@ class Bench:
     prefix: str
     """Beginning of the names of all streams of the run."""
     clock: Clock = field(default_factory=Clock)
+
+    def cluster_of(self, engine: Engine) -> RunningService[Endpoint] | None:
+        """Return what runs an engine's instances; None for an engine in one process."""
+        return self.services.get(engine.cluster) if isinstance(engine, HasInstances) else None
 
     @property
     def endpoints(self) -> Services:
@@ -87,6 +91,7 @@ class Outcome:
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None
     topics: dict[str, str] = field(default_factory=dict)
+    instances: list[InstanceSeen] = field(default_factory=list)
 
     @property
     def job(self) -> JobSpec:

@@ -37,7 +37,7 @@ from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Engine, Job, Resources
+from streamgauge.spec.engine import Engine, Job, Resources, TellsInstances
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, Query
@@ -46,7 +46,7 @@ from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, Outcome
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
-from streamgauge.trial.probes import trial_probes
+from streamgauge.trial.probes import DRIVER, trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
@@ -104,6 +104,7 @@ class Trial:
             self._break_off(TrialInvalid(f"cannot record the trial: {error}"))
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
+            self._collect_logs()
             self._clean_up()
         return self._result()
 
@@ -115,6 +116,11 @@ class Trial:
 
     def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
+
+    def _collect_logs(self) -> None:
+        for service in self.bench.services.values():
+            if service.collect is not None:
+                service.collect(self.folder / "logs")
 
     def _clean_up(self) -> None:
         """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
@@ -154,6 +160,7 @@ class Trial:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
+                stack.callback(self._note_instances, job)
                 self.watch.job = job
                 if not self.spec.preload and not sender_first:
                     sender.ready(SENDER_LIMIT_S)
@@ -189,6 +196,18 @@ class Trial:
                 self.outcome.sender = sender.finish()
                 self.outcome.checkpoints_ms = self._checkpoints()
 
+    def _note_instances(self, job: Job) -> None:
+        """Keep where the engine's instances ran, and warn of those that were lost."""
+        if not isinstance(job, TellsInstances):
+            return
+        self.outcome.instances = list(job.instances())
+        for each in self.outcome.instances:
+            if each.lost_ms is not None:
+                self.outcome.warnings.append(
+                    f"instance {each.name} of the engine on {each.host} was lost:"
+                    f" {each.reason or 'no reason is known'}"
+                )
+
     def _checkpoints(self) -> list[int]:
         """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
         if self.outcome.job.checkpoint_s is None or self.outcome.measured is None:
@@ -207,6 +226,8 @@ class Trial:
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
+        if isinstance(job, TellsInstances):
+            roots |= {"engine": job.instance_processes, DRIVER: job.processes}
         probes = trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
@@ -220,7 +241,7 @@ class Trial:
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
-        cores = self.spec.resources.cores
+        cores = self._pinned
         cpus = self._cpus[cores:] if cores else ()
         sending = self.transport.sending(self.endpoints)
         sender = Senders.start(
@@ -231,8 +252,31 @@ class Trial:
         return sender
 
     def _start_engine(self) -> Job:
-        resources = Resources(cpus=tuple(self._cpus[: self.spec.resources.cores]))
+        cluster = self.bench.cluster_of(self.engine)
+        resources = Resources(self._engine_cpus(), None if cluster is None else cluster.endpoint)
+        if cluster is not None and cluster.members and self._pinned is None:
+            self.outcome.warnings.append(
+                f"{self.spec.resources.told()}: these are more CPUs than this machine's"
+                f" {len(self._cpus)}, so no instance has CPUs of its own"
+            )
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
+
+    @property
+    def _pinned(self) -> int | None:
+        """How many CPUs of this machine are the engine's, or its instances'; None for any."""
+        resources = self.spec.resources
+        if resources.instances is None:
+            return resources.cores
+        service = self.bench.cluster_of(self.engine)
+        wanted = resources.instances * resources.instance_cores
+        ours = service is not None and service.members
+        return wanted if ours and wanted <= len(self._cpus) else None
+
+    def _engine_cpus(self) -> tuple[int, ...]:
+        """Return the CPUs of the process that we start; a driver may use any."""
+        if self.spec.resources.instances is not None:
+            return tuple(self._cpus)
+        return tuple(self._cpus[: self._pinned])
 
     @property
     def _marker_key(self) -> Callable[[Marker], str] | None:

@@ -60,6 +60,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         window_ms=query.window_ms,
         trigger_s=outcome.job.trigger_s,
         settings=dict(outcome.job.settings),
+        instances=outcome.instances,
         topics=outcome.topics,
         sender=outcome.sender.model_dump() if outcome.sender else {},
     )

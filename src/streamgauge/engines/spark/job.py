@@ -21,6 +21,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
+from streamgauge.engines.spark.cluster import Executors
 from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext
@@ -39,6 +40,10 @@ def main(argv: list[str]) -> int:
     with _session(job) as spark, ProgressWriter(job.progress) as writer:
         reporter = ProgressReporter(endpoints, writer, collection_time(spark))
         reporter.listen(spark)
+        executors = None if job.instances is None else Executors(spark, path.parent)
+        if executors is not None and (missing := executors.await_all(job.instances or 0)):
+            sys.stderr.write(f"{missing}\n")
+            return 1
         checkpoint = Path(job.scratch) / "checkpoint"
         query = start(spark, job, endpoints, checkpoint)
         while query.isActive:
@@ -46,6 +51,8 @@ def main(argv: list[str]) -> int:
                 reporter.report_epoch(checkpoint)
             else:
                 reporter.report_status(query)
+            if executors is not None:
+                executors.tell()
             time.sleep(POLL_S)
         sys.stderr.write(f"the query ended: {query.exception() or 'nobody knows why'}\n")
     return 1

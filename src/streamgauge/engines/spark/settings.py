@@ -6,6 +6,7 @@ to the Kafka sink. The rest describes: `mode`, `profile`, `trigger`, and the opt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -40,15 +41,23 @@ _FILE_CHECKPOINTS = (
 
 # What stays in every profile: nothing here makes Spark faster.
 _BASE = {
-    "spark.driver.bindAddress": "127.0.0.1",
     # A JVM without memory is dead, but would neither say so nor notice that its parent is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+}
+
+_ONE_PROCESS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_ON_CLUSTER = {
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+    # The workers are as many as there are slots; threads of NumPy would fight with them.
+    "spark.executorEnv.OMP_NUM_THREADS": "1",
+    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }
 
 _TUNED = {
@@ -64,6 +73,7 @@ class Size:
     """What a job has to be cut for."""
 
     cpus: int
+    """Of all instances together, where there are several."""
     input_partitions: int
     """Of all input streams together."""
 
@@ -92,7 +102,11 @@ def resolve(
         settings |= carried.ASYNCHRONOUS
     settings |= _store(job, mode, facts, chosen) | _conf(job.options)
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
-    settings.setdefault("spark.master", f"local[{slots(mode, facts, size, partitions)}]")
+    needed = slots(mode, facts, size, partitions)
+    if job.instances is None:
+        settings = {"spark.master": f"local[{needed}]", **_ONE_PROCESS, **settings}
+    else:
+        settings = {**executors(job, needed), **settings}
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, facts, trigger_s)}
     settings |= chosen
     return mode, trigger_s, settings
@@ -110,6 +124,19 @@ def slots(mode: Mode, facts: QueryFacts, size: Size, shuffle_partitions: int) ->
         "microbatch": 1,
     }
     return max(size.cpus, needed[mode])
+
+
+def executors(job: JobSpec, slots: int) -> dict[str, str]:
+    """Return what gives a job its instances, with room for so many tasks at once in all of them."""
+    assert job.instances is not None
+    each = max(job.instance_cores, math.ceil(slots / job.instances))
+    return {
+        **_ON_CLUSTER,
+        "spark.executor.instances": str(job.instances),
+        "spark.executor.cores": str(each),
+        "spark.cores.max": str(job.instances * each),
+        "spark.executor.memory": f"{job.instance_memory >> 20}m",
+    }
 
 
 def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
@@ -179,11 +206,10 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
                 f"setting {key!r} has no place to go",
                 "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
             )
-    master = conf.get("spark.master", "local")
-    if not master.startswith("local"):
+    if "spark.master" in conf and not conf["spark.master"].startswith("local"):
         raise UsageError(
-            f"spark.master={master}: what a cluster's executors use would not be counted",
-            "Leave it out: the engine runs on this machine, on as many CPUs as --cores says.",
+            f"spark.master={conf['spark.master']} is no setting of the session",
+            "Use --instances N, and --spark-master URL for a cluster of yours.",
         )
     return conf
 

@@ -12,7 +12,7 @@ from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import jars
-from streamgauge.services.java import ENVIRONMENT, Java, find_java
+from streamgauge.services.java import ENVIRONMENT, Java, find_java, property_value
 from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
 from streamgauge.services.runtime import Instance
 from streamgauge.services.service import Embedded, Options
@@ -158,7 +158,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
             "log.dirs": str(instance.data / "topics"),
         }
         settings = {**_SETTINGS, **ports, **self._settings}
-        lines = (f"{key}={_escape(value)}\n" for key, value in settings.items())
+        lines = (f"{key}={property_value(value)}\n" for key, value in settings.items())
         _config(instance).write_text("".join(lines), encoding="ascii")
 
 
@@ -188,10 +188,3 @@ def _jmx_arguments(instance: Instance, jmx: JmxEndpoint) -> list[str]:
 
 def _config(instance: Instance) -> Path:
     return instance.folder / "server.properties"
-
-
-def _escape(value: str) -> str:
-    """Write a value as Java's property files have it: backslashes doubled, ASCII only."""
-    units = value.replace("\\", "\\\\").encode("utf-16-be")
-    codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
-    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
