@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
 from streamgauge.services.service import Embedded, RunningService, Sized, Startable, start_all
+from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.engine import Fetches, Problem
 from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
@@ -42,10 +43,10 @@ from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.units import format_size
-from streamgauge.validation.session import Session
+from streamgauge.validation.session import Place, Session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 
 def start(
@@ -203,7 +204,7 @@ def _go_on(
             while (following := experiment.next_trial(folder.trials())) is not None:
                 trial = settle(following)
                 running.fit(trial.resources)
-                bench = running.bench(spark.get, folder.name, clock or Clock())
+                bench = running.bench(spark, trial, folder.name, clock or Clock())
                 if resumed:
                     registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
                     resumed = False
@@ -279,6 +280,17 @@ def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
         yield announce
 
 
+def cluster_place(
+    resources: ResourceSpec, services: Mapping[str, RunningService[Endpoint]]
+) -> Place | None:
+    """Return where answers are checked: on the cluster of the engine's instances, if it has any."""
+    cluster = services.get(SparkEndpoint.service)
+    if resources.instances is None or cluster is None:
+        return None
+    endpoint = SparkEndpoint.of(cluster.endpoint)
+    return Place(endpoint, resources.instances, resources.instance_cores)
+
+
 class ServiceSet:
     """The services of a run, kept across trials and started again when one has died.
 
@@ -300,18 +312,20 @@ class ServiceSet:
                 self._end(service.name)
                 self._running.pop(service.name, None)
 
-    def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
-        """Return what the next trial needs, with every service alive."""
+    def bench(self, session: Session, trial: TrialSpec, prefix: str, clock: Clock) -> Bench:
+        """Return what a trial needs, with every service alive, and the session on its cluster."""
         down = self._down()
         for service in reversed(down):  # what is left of the last try, each before what it needs
             self._end(service.name)
         start_all(down, self._running, self._fresh_stack)
+        session.move(cluster_place(trial.resources, self._running))
         return Bench(
             services=dict(self._running),
-            spark=spark,
+            spark=session.get,
             cache=runtime.cache_dir() / "data",
             prefix=prefix,
             clock=clock,
+            release=session.release,
         )
 
     def _down(self) -> list[Startable]:

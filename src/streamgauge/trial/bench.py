@@ -36,11 +36,14 @@ class Bench:
     services: Mapping[str, RunningService[Endpoint]]
     """By name."""
     spark: Callable[[], SparkSession]
+    """Starts the session that validates and makes data, where there is none."""
     cache: Path
     """Where generated business data are kept."""
     prefix: str
     """Beginning of the names of all streams of the run."""
     clock: Clock = field(default_factory=Clock)
+    release: Callable[[], None] = lambda: None
+    """Ends that session where it is on a cluster, which an engine's job needs for itself."""
 
     def cluster_of(self, engine: Engine) -> RunningService[Endpoint] | None:
         """Return what runs an engine's instances; None for an engine in one process."""

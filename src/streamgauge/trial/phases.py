@@ -151,6 +151,7 @@ class Trial:
             with self._phase("prepare"):
                 self._prepare_tables()
                 self.channel.create()
+                self.bench.release()
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
@@ -424,6 +425,7 @@ class Trial:
                 self.outcome.job,
                 answers=self.engine.answers,
             )
+            self.bench.release()
             kept.write_validation(self.folder, self.outcome.validation)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pydantic import BaseModel, ValidationError
@@ -76,14 +75,9 @@ class ClusterJob:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
-            self._driver.__exit__(kind, error, trace)
+            self.stop()
         finally:
             self.clean()
 

@@ -15,6 +15,7 @@ from streamgauge import units
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.services.spark.executors import claim
 from streamgauge.spec.engine import JobSpec
 
 Profile = Literal["tuned", "defaults"]
@@ -51,14 +52,6 @@ _BASE = {
 }
 
 _ONE_PROCESS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-
-_ON_CLUSTER = {
-    "spark.dynamicAllocation.enabled": "false",
-    "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-    # The workers are as many as there are slots; threads of NumPy would fight with them.
-    "spark.executorEnv.OMP_NUM_THREADS": "1",
-    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
-}
 
 _TUNED = {
     # Checkpoints lie on a local disk, where a rename is atomic: no need for the costlier way.
@@ -130,13 +123,7 @@ def executors(job: JobSpec, slots: int) -> dict[str, str]:
     """Return what gives a job its instances, with room for so many tasks at once in all of them."""
     assert job.instances is not None
     each = max(job.instance_cores, math.ceil(slots / job.instances))
-    return {
-        **_ON_CLUSTER,
-        "spark.executor.instances": str(job.instances),
-        "spark.executor.cores": str(each),
-        "spark.cores.max": str(job.instances * each),
-        "spark.executor.memory": f"{job.instance_memory >> 20}m",
-    }
+    return claim(job.instances, each, job.instance_memory)
 
 
 def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
