@@ -55,6 +55,10 @@ class JobSpec:
     """CPUs that each may use."""
     instance_memory: int = 2 << 30
     """Bytes of memory of each."""
+    instance_slots: int | None = None
+    """Tasks that each must run at once; None where there are no instances."""
+    checkpoint: str | None = None
+    """URI of a folder for what the engine stores, which all instances share; None for `scratch`."""
     least_rate: float = 0.0
     """Records per second of each partition in the slowest second of the load, as planned."""
     mode: str | None = None

@@ -160,6 +160,13 @@ _DECLARED = (
         "The <statistic> of the time from one append time to the next.",
     ),
     Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
+    Metric(
+        "cpu.engine.reported",
+        "cores",
+        "lower",
+        "CPU time per second of an engine's instances on other hosts, mean, as they report it: that"
+        " of Java alone, without Python workers.",
+    ),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
     Metric("disk.<role>", "B/s", "lower", "Bytes the <role> wrote to disk per second, mean."),
     Metric(

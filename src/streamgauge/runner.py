@@ -281,14 +281,20 @@ def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
 
 
 def cluster_place(
-    resources: ResourceSpec, services: Mapping[str, RunningService[Endpoint]]
+    trial: TrialSpec, services: Mapping[str, RunningService[Endpoint]]
 ) -> Place | None:
-    """Return where answers are checked: on the cluster of the engine's instances, if it has any."""
-    cluster = services.get(SparkEndpoint.service)
+    """Return where answers are checked: on the cluster of the engine's instances, if it has any.
+
+    On a given one as much is taken as the engine will need: so it is seen to be there.
+    """
+    resources, cluster = trial.resources, services.get(SparkEndpoint.service)
     if resources.instances is None or cluster is None:
         return None
     endpoint = SparkEndpoint.of(cluster.endpoint)
-    return Place(endpoint, resources.instances, resources.instance_cores)
+    if cluster.members:
+        return Place(endpoint, resources.instances, resources.instance_cores)
+    slots = trial_job(trial).instance_slots or resources.instance_cores
+    return Place(endpoint, resources.instances, slots, resources.instance_memory)
 
 
 class ServiceSet:
@@ -318,7 +324,7 @@ class ServiceSet:
         for service in reversed(down):  # what is left of the last try, each before what it needs
             self._end(service.name)
         start_all(down, self._running, self._fresh_stack)
-        session.move(cluster_place(trial.resources, self._running))
+        session.move(cluster_place(trial, self._running))
         return Bench(
             services=dict(self._running),
             spark=session.get,

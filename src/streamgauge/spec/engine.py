@@ -137,10 +137,13 @@ class TellsInstances(Protocol):
     """Ability of a job: it tells where its instances run."""
 
     def instance_processes(self) -> Sequence[int]:
-        """Return the process ids of the instances that run on this machine."""
+        """Return the process ids of the instances; none where some are on other hosts."""
 
     def instances(self) -> Sequence[InstanceSeen]:
         """Return all instances that there have been."""
+
+    def reported_cpu_s(self) -> float | None:
+        """Return the CPU time that instances on other hosts have reported; None where none has."""
 
 
 @runtime_checkable

@@ -236,6 +236,8 @@ class TrialResult(Model):
     """The engine's settings in force."""
     instances: list[InstanceSeen] = []
     """Where the instances of the engine ran; empty for one process."""
+    clock_offsets_s: dict[str, float] = {}
+    """Clock − ours of each host of a given cluster, in seconds."""
     topics: dict[str, str] = {}
     sender: dict[str, JsonValue] = {}
     """What the sender says of its load."""

@@ -90,6 +90,8 @@ class Outcome:
     clock_moved_s: float = 0.0
     clock_offset_s: float | None = None
     """The greatest to a given service; None when all share this machine's clock."""
+    clock_offsets_s: dict[str, float] = field(default_factory=dict)
+    """Of each host of a given cluster, the greater of before and after."""
     checkpoints_ms: list[int] = field(default_factory=list)
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None

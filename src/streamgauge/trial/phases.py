@@ -44,9 +44,10 @@ from streamgauge.spec.workload import HasTables, Query
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, Outcome
+from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
-from streamgauge.trial.probes import DRIVER, trial_probes
+from streamgauge.trial.probes import DRIVER, ReportedCpu, trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
@@ -149,6 +150,7 @@ class Trial:
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
+                self._look_at_hosts()
                 self._prepare_tables()
                 self.channel.create()
                 self.bench.release()
@@ -224,6 +226,20 @@ class Trial:
                 found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
+    def _look_at_hosts(self, *, before: bool = True) -> None:
+        """Look at the hosts of a given cluster from inside, and compare their clocks with ours."""
+        cluster = self.bench.cluster_of(self.engine)
+        if self.spec.resources.instances is None or cluster is None or cluster.members:
+            return
+        look = look_at_hosts if before else look_at_clocks
+        found = look(self.bench.spark(), cluster.endpoint, self.endpoints, self.outcome.job)
+        for host, offset_s in found.items():
+            known_s = self.outcome.clock_offsets_s.get(host, 0.0)
+            self.outcome.clock_offsets_s[host] = max(offset_s, known_s, key=abs)
+        worst_s = max(self.outcome.clock_offsets_s.values(), key=abs)
+        self.outcome.clock_offset_s = max(worst_s, self.outcome.clock_offset_s or 0.0, key=abs)
+        self._announce({"note": f"clocks of the cluster's hosts: {told(found)}"})
+
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
         roots |= {"engine": job.processes, "sender": lambda: sender.pids}
@@ -232,7 +248,8 @@ class Trial:
         probes = trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
-        return {**probes, "troubles": self.watch.troubles.sample}
+        reported = ReportedCpu(job).sample
+        return {**probes, "reported": reported, "troubles": self.watch.troubles.sample}
 
     def _prepare_tables(self) -> None:
         if isinstance(self.workload, HasTables) and self.query.tables:
@@ -411,6 +428,7 @@ class Trial:
 
     def _validate(self) -> None:
         with self._phase("validate"):
+            self._look_at_hosts(before=False)
             tables = self._record_tables()
             recorded = self.transport.read_back(
                 self.spec, self.endpoints, self.folder, self._output_ends

@@ -11,6 +11,7 @@ from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.engine import Job, TellsInstances
 from streamgauge.spec.transport import Channel
 from streamgauge.spec.workload import Query
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 DRIVER = "engine.driver"
 """Role of the process that directs an engine's instances."""
+
+
+REPORTED = "cpu.engine.reported"
 
 
 def trial_probes(
@@ -45,6 +49,24 @@ def trial_probes(
         "offsets": lambda _: _offsets(endpoints, channel, finished),
         "newest": lambda _: _newest(query, endpoints, channel),
     }
+
+
+class ReportedCpu:
+    """Turns the CPU time that an engine's instances report into cores since the last sample."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._last: tuple[float, float] | None = None
+
+    def sample(self, at_s: float) -> Mapping[str, float]:
+        """Return it; nothing where nothing is reported."""
+        if not isinstance(self._job, TellsInstances):
+            return {}
+        cpu_s, last = self._job.reported_cpu_s(), self._last
+        self._last = None if cpu_s is None else (at_s, cpu_s)
+        if cpu_s is None or last is None or at_s <= last[0]:
+            return {}
+        return {REPORTED: max(0.0, cpu_s - last[1]) / (at_s - last[0])}
 
 
 def with_driver(row: dict[str, float]) -> dict[str, float]:

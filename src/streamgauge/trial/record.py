@@ -61,6 +61,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         trigger_s=outcome.job.trigger_s,
         settings=dict(outcome.job.settings),
         instances=outcome.instances,
+        clock_offsets_s=outcome.clock_offsets_s,
         topics=outcome.topics,
         sender=outcome.sender.model_dump() if outcome.sender else {},
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -57,7 +56,7 @@ _SETTINGS = {
     "spark.executorEnv.OMP_NUM_THREADS": "1",
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }
-_HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_LOCAL = SparkEndpoint("local")
 _START_S = 120.0
 _EXECUTORS_S = 30.0
 
@@ -134,7 +133,7 @@ class Session:
             return self._spark
         self.stop()  # if its JVM died: the trial that saw it is spoilt, the next one is not
         self._temporary.mkdir(parents=True, exist_ok=True)
-        settings = {"spark.master": self._master, **_HERE}
+        settings = {**_LOCAL.settings(), "spark.master": self._master}
         if self._place is not None:
             self._conf = private_folder(self._place.cluster.private_settings())
             settings = self._place.settings()
@@ -229,10 +228,8 @@ class Session:
             **ENVIRONMENT,
             "JAVA_HOME": str(self._java_home or spark_java_home(find_java())),
             "SPARK_CONF_DIR": str(self._conf or CONF_DIR),
-            "SPARK_LOCAL_IP": "127.0.0.1" if self._place is None else self._place.cluster.host,
             "SPARK_LOCAL_DIRS": str(self._temporary),
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            **(_LOCAL if self._place is None else self._place.cluster).environment(),
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }

@@ -13,7 +13,7 @@ from streamgauge import registry
 from streamgauge.engines.job import ProcessJob, start_job
 from streamgauge.engines.spark.executors import ClusterJob
 from streamgauge.engines.spark.facts import query_facts
-from streamgauge.engines.spark.settings import Size, resolve
+from streamgauge.engines.spark.settings import Size, checkpoint, resolve
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import NotReady
 from streamgauge.jobfile import SCRATCH
@@ -71,6 +71,8 @@ class SparkEngine:
             closed_by_records=mode in facts.closed_by_records,
             checkpoint_s=facts.checkpoint_s if mode == "realtime" else None,
             settings=settings,
+            instance_slots=int(settings["spark.executor.cores"]) if job.instances else None,
+            checkpoint=checkpoint(job, mode),
         )
 
     def modes(self, workload: str, query: str) -> Modes:
@@ -91,10 +93,10 @@ class SparkEngine:
             return start_job(program, told, endpoints, resources, folder, env=env)
 
         if job.instances is None:
-            return start({}, _environment("127.0.0.1", CONF_DIR))
+            return start({}, _environment(SparkEndpoint("local"), CONF_DIR))
         cluster = SparkEndpoint.of(resources.cluster)
         conf = private_folder({**cluster.private_settings(), **_executors_secrets(endpoints)})
-        started = start(cluster.settings(), _environment(cluster.host, conf))
+        started = start(cluster.settings(), _environment(cluster, conf))
         return ClusterJob(started, folder, conf)
 
 
@@ -114,17 +116,14 @@ def _executors_secrets(endpoints: Endpoints) -> dict[str, str]:
     return {f"spark.executorEnv.{name}": text for name, text in secrets_of(endpoints).items()}
 
 
-def _environment(host: str, conf: Path) -> dict[str, str]:
+def _environment(cluster: SparkEndpoint, conf: Path) -> dict[str, str]:
     """Return what keeps the job to itself: this Python, one Java, no user's settings."""
     return {
         **ENVIRONMENT,
         "JAVA_HOME": str(spark_java_home(find_java())),
         "SPARK_HOME": str(spark_home()),
         "SPARK_CONF_DIR": str(conf),
-        "SPARK_LOCAL_IP": host,
-        # Else the workers take the system's Python and miss every package.
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        **cluster.environment(),
         "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
         # The workers are as many as there are slots; threads of NumPy would fight with them.
         "OMP_NUM_THREADS": "1",

@@ -11,6 +11,7 @@ from typing import Self
 from pydantic import BaseModel, ValidationError
 
 from streamgauge.engines.job import ProcessJob
+from streamgauge.machine import is_here
 from streamgauge.spec.engine import Progress
 from streamgauge.spec.trial import InstanceSeen
 
@@ -24,6 +25,8 @@ class Told(BaseModel):
 
     application: str
     executors: tuple[InstanceSeen, ...] = ()
+    cpu_s: dict[str, float] = {}
+    """CPU time of each executor's Java process, as it reports itself from another host."""
 
 
 class ClusterJob:
@@ -42,9 +45,16 @@ class ClusterJob:
         return self._driver.processes()
 
     def instance_processes(self) -> Sequence[int]:
-        """Return the process ids of the executors that run on this machine."""
+        """Return the process ids of the executors; none where some are on other hosts."""
         told = self._read()
-        return [] if told is None else self._find(told.application)
+        if told is None or not all(is_here(each.host) for each in told.executors):
+            return []
+        return self._find(told.application)
+
+    def reported_cpu_s(self) -> float | None:
+        """Return the CPU time that executors on other hosts have reported; None where none has."""
+        told = self._read()
+        return sum(told.cpu_s.values()) if told is not None and told.cpu_s else None
 
     def instances(self) -> Sequence[InstanceSeen]:
         """Return all executors that there have been."""

@@ -7,6 +7,7 @@ to the Kafka sink. The rest describes: `mode`, `profile`, `trigger`, and the opt
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -21,7 +22,7 @@ from streamgauge.spec.engine import JobSpec
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
 
-OPTIONS = ("mode", "trigger", "profile", "store", "conf.KEY")
+OPTIONS = ("mode", "trigger", "profile", "store", "checkpoint", "conf.KEY")
 CONF = "conf."
 PLACES = ("spark.", "source.", "sink.")
 
@@ -36,6 +37,7 @@ _ROCKSDB = {
     )
 }
 
+_CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
@@ -55,7 +57,7 @@ _ONE_PROCESS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "1
 
 _TUNED = {
     # Checkpoints lie on a local disk, where a rename is atomic: no need for the costlier way.
-    "spark.sql.streaming.checkpointFileManagerClass": _FILE_CHECKPOINTS,
+    _CHECKPOINT_MANAGER: _FILE_CHECKPOINTS,
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
 }
@@ -93,6 +95,8 @@ def resolve(
         settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
     if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
+    if not on_this_machine(checkpoint(job, mode)):
+        settings.pop(_CHECKPOINT_MANAGER, None)
     settings |= _store(job, mode, facts, chosen) | _conf(job.options)
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     needed = slots(mode, facts, size, partitions)
@@ -117,6 +121,38 @@ def slots(mode: Mode, facts: QueryFacts, size: Size, shuffle_partitions: int) ->
         "microbatch": 1,
     }
     return max(size.cpus, needed[mode])
+
+
+def checkpoint(job: JobSpec, mode: Mode) -> str | None:
+    """Return the URI of the folder for what the query stores, where one was named.
+
+    Raises:
+        UsageError: It is no place for this job.
+    """
+    uri = job.options.get("checkpoint")
+    if uri is None:
+        return None
+    if job.instances is None:
+        raise UsageError(
+            "-E checkpoint is for executors that share no disk, and there are none",
+            "Leave it out, or add --instances N.",
+        )
+    if not re.match(r"[a-z][a-z0-9+.-]*:/", uri):
+        raise UsageError(
+            f"-E checkpoint={uri} is no URI", "Write it like file:/shared/folder or s3a://…."
+        )
+    if mode == "continuous" and not on_this_machine(uri):
+        raise UsageError(
+            f"-E checkpoint={uri}: the progress of mode continuous is read from its checkpoint,"
+            " which must be in a folder of this machine",
+            "Use a file: URI of a shared folder, or another mode.",
+        )
+    return uri
+
+
+def on_this_machine(uri: str | None) -> bool:
+    """Tell whether a place is in this machine's own file system."""
+    return uri is None or uri.startswith("file:")
 
 
 def executors(job: JobSpec, slots: int) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -22,6 +23,7 @@ def _size(value: object) -> int:
     return parse_size(str(value))
 
 
+_OF_GIVEN = frozenset({"python", "packages"})
 Memory = Annotated[int, BeforeValidator(guarded(_size))]
 
 
@@ -38,6 +40,10 @@ class Settings(BaseModel):
     """Memory that each may give to executors."""
     slots: int = Field(default=64, ge=1)
     """Tasks that each may run at once: real-time queries need more than they have CPUs."""
+    python: str = ""
+    """Of a given cluster: the Python of its executors [default: python3.N, N as here]."""
+    packages: Literal["sent", "there"] = "sent"
+    """Of a given cluster: whether executors are sent what our tasks import, or have it."""
 
 
 class Spark:
@@ -68,6 +74,7 @@ class Spark:
         from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 
         assert isinstance(settings, Settings)
+        _refuse(settings, _OF_GIVEN, "a cluster given by --spark-master")
         size = Size(settings.workers, settings.cores, settings.memory)
         return EmbeddedSpark(options, size=size, slots=settings.slots)
 
@@ -82,13 +89,19 @@ class Spark:
         options: Options,  # noqa: ARG002 - it has none
     ) -> Startable:
         """Return a cluster that somebody else runs."""
+        from streamgauge.services.spark import packages
         from streamgauge.services.spark.given import GivenSpark
 
+        assert isinstance(settings, Settings)
+        _refuse(settings, Settings.model_fields.keys() - _OF_GIVEN, "a cluster of our own")
         found = SparkEndpoint.of(endpoint)
-        if settings.model_fields_set:
-            key = next(iter(settings.model_fields_set))
-            raise UsageError(
-                f"-S spark.{key} is for a cluster of our own, not for {found.address}",
-                "Leave it out.",
-            )
+        if not found.is_local:
+            named = settings.python or f"python{packages.version()}"
+            found = replace(found, python=named, sends_packages=settings.packages == "sent")
         return GivenSpark(found)
+
+
+def _refuse(settings: Settings, keys: Set[str], where: str) -> None:
+    """Refuse settings that mean nothing to this kind of cluster."""
+    for key in sorted(settings.model_fields_set & keys):
+        raise UsageError(f"-S spark.{key} is for {where}", "Leave it out.")

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,6 +30,10 @@ class SparkEndpoint(Endpoint):
     master: str
     host: str = "127.0.0.1"
     """Where drivers listen: on this machine."""
+    python: str = ""
+    """The executors' Python; empty for that of this installation, on this machine."""
+    sends_packages: bool = False
+    """Whether executors are sent what our tasks import."""
     password: str = secret()
     """What Spark authenticates with; empty where it does not."""
 
@@ -44,10 +49,25 @@ class SparkEndpoint(Endpoint):
 
     def settings(self) -> dict[str, str]:
         """Return what every application needs to be told, without secrets."""
+        sent: dict[str, str] = {}
+        if self.sends_packages:
+            from streamgauge.services.spark import packages
+
+            sent = packages.settings()
         return {
             "spark.master": self.master,
             "spark.driver.host": self.host,
             "spark.driver.bindAddress": self.host,
+            **sent,
+        }
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that a driver needs beside."""
+        return {
+            "SPARK_LOCAL_IP": self.host,
+            # Else the workers take the system's Python and miss every package.
+            "PYSPARK_PYTHON": self.python or sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
         }
 
     def private_settings(self) -> dict[str, str]:

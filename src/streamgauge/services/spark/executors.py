@@ -1,0 +1,67 @@
+"""Executors of an application: what is asked of a cluster, and what its driver knows of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from streamgauge.spec.trial import InstanceSeen
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
+
+_PAUSE_S = 0.1
+_DRIVER = "driver"
+
+
+def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
+    """Return the settings that ask for so many executors, each with slots and bytes of memory."""
+    return {
+        "spark.dynamicAllocation.enabled": "false",
+        "spark.executor.instances": str(executors),
+        "spark.executor.cores": str(slots),
+        "spark.cores.max": str(executors * slots),
+        "spark.executor.memory": f"{memory >> 20}m",
+        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        # The workers are as many as there are slots; threads of NumPy would fight with them.
+        "spark.executorEnv.OMP_NUM_THREADS": "1",
+        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def seen(spark: SparkSession) -> tuple[InstanceSeen, ...]:
+    """Return all executors that a session has had."""
+    # The store that the web interface reads, which is there without it.
+    found = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    each = (found.apply(number) for number in range(found.size()))
+    return tuple(_seen(executor) for executor in each if executor.id() != _DRIVER)
+
+
+def missing(
+    spark: SparkSession,
+    wanted: int,
+    limit_s: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str | None:
+    """Wait until all executors have called in; tell what is missing when they have not."""
+    deadline = clock() + limit_s
+    while (there := sum(each.lost_ms is None for each in seen(spark))) < wanted:
+        if clock() > deadline:
+            return f"{there} of {wanted} executors called in within {limit_s:g} s"
+        sleep(_PAUSE_S)
+    return None
+
+
+def _seen(executor: JavaObject) -> InstanceSeen:
+    removed, reason = executor.removeTime(), executor.removeReason()
+    return InstanceSeen(
+        name=executor.id(),
+        host=str(executor.hostPort()).rpartition(":")[0],
+        slots=executor.totalCores(),
+        added_ms=executor.addTime().getTime(),
+        lost_ms=removed.get().getTime() if removed.isDefined() else None,
+        reason=str(reason.get()) if reason.isDefined() else None,
+    )
