@@ -204,7 +204,16 @@ def _go_on(
             while (following := experiment.next_trial(folder.trials())) is not None:
                 trial = settle(following)
                 running.fit(trial.resources)
-                bench = running.bench(spark, trial, folder.name, clock or Clock())
+                alive = running.all_up()
+                spark.move(cluster_place(trial, alive))
+                bench = Bench(
+                    services=alive,
+                    spark=spark.get,
+                    cache=runtime.cache_dir() / "data",
+                    prefix=folder.name,
+                    clock=clock or Clock(),
+                    release=spark.release,
+                )
                 if resumed:
                     registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
                     resumed = False
@@ -318,21 +327,13 @@ class ServiceSet:
                 self._end(service.name)
                 self._running.pop(service.name, None)
 
-    def bench(self, session: Session, trial: TrialSpec, prefix: str, clock: Clock) -> Bench:
-        """Return what a trial needs, with every service alive, and the session on its cluster."""
+    def all_up(self) -> dict[str, RunningService[Endpoint]]:
+        """Return the services by name, every one alive."""
         down = self._down()
         for service in reversed(down):  # what is left of the last try, each before what it needs
             self._end(service.name)
         start_all(down, self._running, self._fresh_stack)
-        session.move(cluster_place(trial, self._running))
-        return Bench(
-            services=dict(self._running),
-            spark=session.get,
-            cache=runtime.cache_dir() / "data",
-            prefix=prefix,
-            clock=clock,
-            release=session.release,
-        )
+        return dict(self._running)
 
     def _down(self) -> list[Startable]:
         """Return what has to be started: what is not up, and what needs that."""

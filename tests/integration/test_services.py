@@ -52,11 +52,11 @@ PACKAGES = (
 ALL_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
-from streamgauge.services.choice import embedded, names
+from streamgauge.services.choice import embedded
 from streamgauge.services.service import all_up
 
 end_on_signals()
-with all_up([embedded(name) for name in names()]) as running:
+with all_up([embedded(name) for name in ("kafka", "postgres", "redis")]) as running:
     print(*[pid for service in running.values() for pid in service.processes()], flush=True)
     sys.stdin.read()
 """

@@ -330,7 +330,10 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
         ({"spark_master": "spark://a:1"}, "unknown setting"),
         ({"senders": "sprk"}, "sprk"),
         ({"instances": "2", "engine": "reference"}, "engine reference is one process"),
-        ({"instances": "2", "cores": "1"}, "--cores is for an engine in one process"),
+        (
+            {"instances": "2", "cores": "1", "engine": "spark"},
+            "--cores is for an engine in one process",
+        ),
         ({"instance_cores": "2"}, "--instance-cores is that of each instance"),
         ({"instances": "2", "instance_memory": "100MiB"}, "at least"),
         ({"instances": "0"}, "instances"),

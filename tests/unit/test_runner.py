@@ -13,7 +13,6 @@ from streamgauge.results.folder import find
 from streamgauge.services.choice import embedded
 from streamgauge.services.service import Embedded, RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
-from streamgauge.trial.watch import Clock
 from tests.unit.services.toys import Toy
 
 
@@ -72,8 +71,7 @@ def test_a_run_that_cannot_start_says_why(
 
 def up(services: runner.ServiceSet) -> dict[str, str]:
     """Have every service alive, and tell which try of each is."""
-    bench = services.bench(lambda: pytest.fail("no Spark"), "test", Clock())
-    return {name: endpoint.address for name, endpoint in bench.endpoints.items()}
+    return {name: service.endpoint.address for name, service in services.all_up().items()}
 
 
 def test_a_dead_service_is_started_again_with_all_that_need_it() -> None:

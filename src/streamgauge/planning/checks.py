@@ -78,8 +78,10 @@ def _check_resources(resources: ResourceSpec) -> None:
             f"--cores {cores}: this machine has {there}", "Ask for no more, or leave it out."
         )
     if resources.instances is None:
-        named = resources.model_fields_set & {"instance_cores", "instance_memory"}
-        for name in sorted(named):
+        usual = ResourceSpec()
+        for name in ("instance_cores", "instance_memory"):
+            if getattr(resources, name) == getattr(usual, name):
+                continue
             raise UsageError(
                 f"--{name.replace('_', '-')} is that of each instance, and there are none",
                 "Add --instances N, or use --cores for an engine in one process.",

@@ -115,7 +115,7 @@ class Settings(Model):
     cores: Count = _UNSET
     instances: Count = _UNSET
     instance_cores: Count = _UNSET
-    instance_memory: Annotated[str, written(parse_size)] = Field(
+    instance_memory: Annotated[str, written(parse_size), BeforeValidator(_as_typed)] = Field(
         _UNSET, examples=["instance_memory: 2GiB"]
     )
     seed: Whole = _UNSET

@@ -72,7 +72,7 @@ def preset(record: RunRecord) -> dict[str, Json]:
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
     fields |= {name: value for name, value in _load_and_times(spec).items() if name in spec.origins}
-    fields |= spec.resources.model_dump(mode="json", exclude_unset=True)
+    fields |= spec.resources.model_dump(mode="json", exclude_defaults=True)
     fields |= {"load": _load(spec.load)}
     fields = _varied(spec.model_dump(mode="json")["vary"], fields)
     return {name: value for name, value in fields.items() if value not in (None, [], {})}

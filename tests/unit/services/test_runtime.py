@@ -145,8 +145,8 @@ def test_java_properties_carry_any_path() -> None:
 
 
 def test_unknown_services_list_the_known_and_the_nearest() -> None:
-    assert check_names([]) == ["kafka", "postgres", "redis"]
+    assert check_names([]) == ["kafka", "postgres", "redis", "spark"]
     assert check_names(["postgres", "postgres"]) == ["postgres"]
     with pytest.raises(UsageError, match="unknown service") as raised:
         check_names(["postgre"])
-    assert raised.value.remedy == "Did you mean postgres? Known: kafka, postgres, redis."
+    assert raised.value.remedy == "Did you mean postgres? Known: kafka, postgres, redis, spark."

@@ -87,7 +87,7 @@ def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkE
     if not is_master(master):
         raise UsageError(f"Spark master {without_secret(master)!r}: expected {FORM}")
     host = environ.get(variable("spark", "driver_host")) or own_address(master)
-    return SparkEndpoint(master, host, password("spark", environ))
+    return SparkEndpoint(master, host, password=password("spark", environ))
 
 
 def is_master(text: str) -> bool:

@@ -125,15 +125,16 @@ def _files(of: Distribution) -> Iterator[Member]:
 
 def _own_members() -> Iterator[Member]:
     """Yield the modules of all packages with plug-ins, and what tells of these."""
-    seen: set[str] = set()
+    modules: set[str] = set()
+    owners: set[str] = set()
     for group in GROUPS:
         for entry in entry_points(group=f"streamgauge.{group}"):
             top = entry.module.partition(".")[0]
-            if top not in seen:
-                seen.add(top)
+            if top not in modules:
+                modules.add(top)
                 yield from _modules(top)
-            if entry.dist is not None and entry.dist.name not in seen:
-                seen.add(entry.dist.name)
+            if entry.dist is not None and entry.dist.name not in owners:
+                owners.add(entry.dist.name)
                 yield from _metadata(entry.dist)
 
 
