@@ -28,7 +28,7 @@ from streamgauge.errors import NotReady
 from streamgauge.process import Process
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.spark import executors
-from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.services.spark.endpoint import SparkEndpoint, places
 from streamgauge.services.spark.executors import claim
 from streamgauge.services.spark.private import CONF_DIR, private_folder
 from streamgauge.spec.trial import LEAST_MEMORY
@@ -58,6 +58,7 @@ _SETTINGS = {
 }
 _LOCAL = SparkEndpoint("local")
 _START_S = 120.0
+_FIRST_LOOK_S = 12.0
 _EXECUTORS_S = 30.0
 
 
@@ -184,12 +185,18 @@ class Session:
 
     def _await_executors(self, spark: SparkSession, place: Place) -> None:
         """Wait until the cluster gives us what was asked for: Spark itself would wait forever."""
-        missing = executors.missing(spark, place.executors, _EXECUTORS_S)
+        missing = executors.missing(spark, place.executors, _FIRST_LOOK_S)
+        if missing is None:
+            return
+        free = executors.offered(spark, places(place.cluster.master))
+        if any(each.slots >= place.slots and each.memory >= place.memory for each in free):
+            missing = executors.missing(spark, place.executors, _EXECUTORS_S)
         if missing is not None:
             self.stop()
+            has = f"; its workers have free: {', '.join(map(str, free))}" if free else ""
             raise NotReady(
                 f"the Spark cluster {place.cluster.address} does not give what is asked for:"
-                f" {missing}",
+                f" {missing}{has}",
                 f"It needs {place.executors} free workers, each with {place.slots} cores and"
                 f" {format_size(place.memory)} of memory.",
             )

@@ -9,16 +9,18 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.jobfile import variable
 from streamgauge.spec.addresses import Given, is_place, password, without_secret
-from streamgauge.spec.endpoints import Endpoint, secret
+from streamgauge.spec.endpoints import Endpoint, secret, unwritten
 
 FORM = "spark://HOST:PORT[,HOST:PORT…], k8s://https://HOST:PORT or yarn"
 YARN = "yarn"
+DEFAULTS = variable("spark", "defaults")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class SparkEndpoint(Endpoint):
     """The executors' Python; empty for that of this installation, on this machine."""
     sends_packages: bool = False
     """Whether executors are sent what our tasks import."""
+    defaults: Mapping[str, str] = unwritten(default_factory=dict)
+    """The user's own settings for all applications there, which may be secret."""
     password: str = secret()
     """What Spark authenticates with; empty where it does not."""
 
@@ -73,8 +77,9 @@ class SparkEndpoint(Endpoint):
     def private_settings(self) -> dict[str, str]:
         """Return what no command line may say."""
         if not self.password:
-            return {}
-        return {"spark.authenticate": "true", "spark.authenticate.secret": self.password}
+            return dict(self.defaults)
+        ours = {"spark.authenticate": "true", "spark.authenticate.secret": self.password}
+        return {**self.defaults, **ours}
 
 
 def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkEndpoint:
@@ -87,7 +92,21 @@ def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkE
     if not is_master(master):
         raise UsageError(f"Spark master {without_secret(master)!r}: expected {FORM}")
     host = environ.get(variable("spark", "driver_host")) or own_address(master)
-    return SparkEndpoint(master, host, password=password("spark", environ))
+    return SparkEndpoint(
+        master, host, defaults=_defaults(environ), password=password("spark", environ)
+    )
+
+
+def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
+    """Read the file that the environment names, written like Spark's spark-defaults.conf."""
+    if not (name := environ.get(DEFAULTS)):
+        return {}
+    try:
+        lines = Path(name).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise NotReady(f"cannot read {name}: {error.strerror}", f"Correct {DEFAULTS}.") from error
+    pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in lines)
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and not pair[0].startswith("#")}
 
 
 def is_master(text: str) -> bool:

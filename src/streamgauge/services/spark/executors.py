@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamgauge.spec.trial import InstanceSeen
+from streamgauge.units import format_size
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
 _PAUSE_S = 0.1
+_MESSAGES = "org.apache.spark.deploy.DeployMessages$"
 _DRIVER = "driver"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a worker of a standalone cluster has free."""
+
+    host: str
+    slots: int
+    memory: int
+
+    def __str__(self) -> str:
+        return f"{self.host} ({self.slots} cores, {format_size(self.memory)})"
 
 
 def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
@@ -53,6 +68,30 @@ def missing(
             return f"{there} of {wanted} executors called in within {limit_s:g} s"
         sleep(_PAUSE_S)
     return None
+
+
+def offered(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Worker]:
+    """Return the workers that live, as the first of a standalone cluster's masters tells."""
+    from py4j.protocol import Py4JJavaError
+
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    asked = loader.loadClass(f"{_MESSAGES}RequestMasterState$").getField("MODULE$").get(None)
+    kind = jvm.scala.reflect.ClassTag.apply(loader.loadClass(f"{_MESSAGES}MasterStateResponse"))
+    for host, port in masters:
+        address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
+        try:
+            rpc = jvm.org.apache.spark.SparkEnv.get().rpcEnv()
+            told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
+        except Py4JJavaError:  # that one stands by, or does not understand us
+            continue
+        return [_worker(each) for each in told.workers() if each.state().toString() == "ALIVE"]
+    return []
+
+
+def _worker(told: JavaObject) -> Worker:
+    return Worker(told.host(), told.coresFree(), told.memoryFree() << 20)
 
 
 def _seen(executor: JavaObject) -> InstanceSeen:

@@ -1,5 +1,7 @@
 """Addresses of Spark clusters, and what an application there is told."""
 
+from pathlib import Path
+
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
@@ -47,6 +49,17 @@ def test_secrets_are_apart_from_settings() -> None:
     assert "hidden" not in repr(found) + str(found.settings()) + str(found.written())
     assert found.private_settings()["spark.authenticate.secret"] == "hidden"
     assert found.is_local
+
+
+def test_settings_of_the_users_own_are_kept_off_command_lines(tmp_path: Path) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.write_text("# mine\n\nspark.kubernetes.namespace  bench\nspark.a=b c\nalone\n")
+    environ = {"STREAMGAUGE_SPARK_DEFAULTS": str(file), "STREAMGAUGE_SPARK_DRIVER_HOST": "h"}
+    found = parse_spark(Given("yarn"), environ)
+    assert found.private_settings() == {"spark.kubernetes.namespace": "bench", "spark.a": "b c"}
+    assert "bench" not in str(found.settings()) + str(found.written())
+    with pytest.raises(NotReady, match="cannot read"):
+        parse_spark(Given("yarn"), environ | {"STREAMGAUGE_SPARK_DEFAULTS": str(tmp_path / "no")})
 
 
 def test_a_driver_listens_where_the_cluster_reaches_it() -> None:
