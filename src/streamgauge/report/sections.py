@@ -54,6 +54,7 @@ def set_up(run: RunView) -> Html:
         ("queries", ", ".join(spec.queries)),
         ("experiment", f"{spec.experiment}{preset}"),
         ("services", setting.services(spec)),
+        *setting.instances(run.results),
     ]
     blocks = (facts, setting.machine(run.record), setting.versions(run.record))
     rows = setting.differences(spec)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from streamgauge import registry
 from streamgauge.results.folder import RunRecord
 from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.run import RESOURCES, RunSpec
-from streamgauge.spec.trial import LoadSpec, ResourceSpec
+from streamgauge.spec.trial import LoadSpec, ResourceSpec, TrialResult
 from streamgauge.units import format_duration, format_rate, format_size
 
 _MACHINE = {
@@ -60,6 +60,15 @@ def services(spec: RunSpec) -> str:
     """Tell where the services were."""
     told = [f"{name} at {address}" for name, address in spec.services.items()]
     return ", ".join(told) if told else "embedded, everything on this machine"
+
+
+def instances(results: Sequence[TrialResult]) -> list[tuple[str, str]]:
+    """Tell into how many instances the engine was cut, and on which hosts they ran."""
+    cuts = dict.fromkeys(
+        each.spec.resources.told() for each in results if each.spec.resources.instances is not None
+    )
+    hosts = dict.fromkeys(seen.host for each in results for seen in each.instances)
+    return [("instances", f"{'; '.join(cuts)} on {', '.join(hosts)}")] if cuts else []
 
 
 def _write(field: str, value: Any) -> str:
