@@ -29,7 +29,7 @@ from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints, Services
 from streamgauge.spec.engine import JobSpec, Problem, Resources
 from streamgauge.spec.transport import Reader
-from streamgauge.spec.workload import Query, Workload
+from streamgauge.spec.workload import Query
 
 _REFRESH_S = 1.0
 """How old the business tables may be that an answer is computed from."""
@@ -177,8 +177,7 @@ def _sink(endpoints: Endpoints, query: Query, parts: Parts, fault: Fault | None)
 
 
 def _query(job: JobSpec) -> Query:
-    workload = cast("type[Workload]", registry.load("workloads", job.workload))
-    return workload.queries[job.query]
+    return registry.load("workloads", job.workload).queries[job.query]
 
 
 def _fault(job: JobSpec, query: Query) -> Fault | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from streamgauge import registry
 from streamgauge.results.folder import RunRecord
-from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import LoadSpec, ResourceSpec
 from streamgauge.units import format_duration, format_rate, format_size
@@ -86,7 +85,7 @@ def _options(spec: RunSpec) -> dict[str, tuple[str, str]]:
     """Return value and default of each of the experiment's parameters."""
     usual = {}
     if spec.experiment in registry.names("experiments"):  # else its package is gone by now
-        experiment = cast(type[Experiment], registry.load("experiments", spec.experiment))
+        experiment = registry.load("experiments", spec.experiment)
         usual = experiment.parameters.model_construct().model_dump(mode="json")
     return {
         name: (_write(name, value), _write(name, usual.get(name)))

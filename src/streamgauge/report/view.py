@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from rich.console import RenderableType
@@ -142,5 +142,5 @@ def view_of(folder: RunFolder, record: RunRecord, results: Sequence[TrialResult]
     """Return a run's view: that of its experiment, else the plain one."""
     name = record.spec.experiment
     known = name in registry.names("views")
-    view = cast(type[View], registry.load("views", name)) if known else AnswerView
+    view = registry.load("views", name) if known else AnswerView
     return view(folder, record, results)
