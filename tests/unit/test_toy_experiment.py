@@ -13,8 +13,8 @@ from streamgauge import registry, runner
 from streamgauge.cli.main import execute
 from streamgauge.errors import UsageError
 from streamgauge.planning import Asked, load_experiment, plan_run
-from streamgauge.report.html import report_page
-from streamgauge.report.terminal import render
+from streamgauge.report.page.report import report_page
+from streamgauge.report.terminal.overview import render
 from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
@@ -23,7 +23,7 @@ from tests.unit.conftest import TrialMaker
 PACKAGE = '''
 from pydantic import BaseModel, Field
 from rich.text import Text
-from streamgauge.report.markup import tag
+from streamgauge.report.page.markup import tag
 from streamgauge.report.view import View
 
 

@@ -16,7 +16,7 @@ from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_r
 from streamgauge.metrics import in_order
 from streamgauge.planning import load_experiment
 from streamgauge.results.events import count_trials
-from streamgauge.units import format_count, format_duration, format_rate
+from streamgauge.units import format_count, format_duration, format_latency, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.spec.run import RunSpec
@@ -26,7 +26,6 @@ _WIDTH = 40
 """Of a sparkline: its last so many seconds."""
 _BARS = "▁▂▃▄▅▆▇█"
 _MARKS = {True: "✓", False: "✗", None: "–"}
-_CLOCK_S = 0.001
 _SHOWN = 8
 """Trials in the strip."""
 
@@ -142,7 +141,7 @@ def _figures(samples: Sequence[Sample]) -> Table:
     table.add_row(*_row("finished", finished_rates(samples), format_rate))
     table.add_row(*_row("lag", [each.lag for each in samples], format_count))
     latencies = [each.newest_latency for each in samples]
-    table.add_row(*_row("newest latency (a sample)", latencies, _latency))
+    table.add_row(*_row("newest latency (a sample)", latencies, format_latency))
     top = max((cores for each in samples for cores in each.cpu.values()), default=None)
     for role in in_order(samples[-1].cpu):
         cores = [each.cpu.get(role) for each in samples]
@@ -160,11 +159,6 @@ def _row(
     yield Text(name, "dim")
     yield Text("–" if newest is None else write(newest))
     yield Text(sparkline(values, top), "cyan")
-
-
-def _latency(value_s: float) -> str:
-    """Write a latency as far as the broker's clock tells it."""
-    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
 
 
 def _phase(trial: Trial, now_s: float) -> str:
@@ -186,7 +180,7 @@ def _result(trial: Ended) -> str:
     verdicts = {"valid": trial.valid, "correct": trial.correct, "kept up": trial.kept_up}
     marks = [f"{name} {_MARKS[holds]}" for name, holds in verdicts.items()]
     figures = [
-        f"{name.removeprefix('latency.')} {_latency(value_s)}"
+        f"{name.removeprefix('latency.')} {format_latency(value_s)}"
         for name, value_s in trial.metrics.items()
     ]
     return ", ".join((*marks, *figures))

@@ -123,7 +123,9 @@ def _those(found: Sequence[TrialResult], total: int) -> str:
 
 
 def _label(result: TrialResult) -> str:
-    from streamgauge.report.trial import label  # slow to load, and not needed in the terminal
+    from streamgauge.report.charts.data.trial import (
+        label,  # slow to load, and not needed in the terminal
+    )
 
     return label(result)
 

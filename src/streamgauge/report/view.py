@@ -16,17 +16,18 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from streamgauge import registry
-from streamgauge.report import trial_table, verdict
-from streamgauge.report.markup import Html, join, tag
-from streamgauge.report.remarks import remarks
-from streamgauge.report.trials import trials_table
-from streamgauge.report.vega import Spec
+from streamgauge.report import verdict
+from streamgauge.report.charts.vega import Spec
+from streamgauge.report.page.markup import Html, join, tag
+from streamgauge.report.page.trial_table import trials_table
+from streamgauge.report.terminal.remarks import remarks
+from streamgauge.report.terminal.trials import render_trials
 from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
-    from streamgauge.report.run import RunView
+    from streamgauge.report.page.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class View:
 
     def terminal(self) -> Iterator[RenderableType]:
         """Show results and what is wrong with them, below the headline."""
-        yield from trial_table.render(self.results)
+        yield from render_trials(self.results)
         yield from remarks(self.results, self.record.spec.objectives)
 
     def sentence(self) -> str:
@@ -114,7 +115,7 @@ class View:
 
     def picture(self, run: RunView) -> Spec:
         """Draw the run for a page of text."""
-        from streamgauge.report.over_time import over_time
+        from streamgauge.report.charts.small_multiples import over_time
 
         return over_time(run)
 

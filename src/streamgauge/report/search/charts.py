@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.report.charts import Unit
-from streamgauge.report.keys import SIGNS
-from streamgauge.report.search.rungs import Kind
-from streamgauge.report.ticks import ticks
-from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
+from streamgauge.report.charts.ticks import ticks
+from streamgauge.report.charts.time_charts import Unit
+from streamgauge.report.charts.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
+from streamgauge.report.page.legend import SIGNS
+from streamgauge.report.search.trials import Kind
 from streamgauge.spec.experiment import Interval
 from streamgauge.spec.values import Json
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamgauge.report import vega
+from streamgauge.report.charts import vega
 from streamgauge.report.search.charts import ladder_spec, latency_spec
-from streamgauge.report.search.rungs import brackets
-from streamgauge.report.search.section import SearchView
+from streamgauge.report.search.page import SearchView
+from streamgauge.report.search.trials import brackets
 from streamgauge.spec.values import Json
 
 _WIDTH = 360

@@ -10,18 +10,18 @@ from rich.console import RenderableType
 
 from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
-from streamgauge.report.markup import Html
-from streamgauge.report.search import ladder
+from streamgauge.report.charts.vega import Spec
+from streamgauge.report.page.markup import Html
+from streamgauge.report.page.trial_table import trials_table
+from streamgauge.report.search import terminal
+from streamgauge.report.search.page import search_data, search_sections, search_views
 from streamgauge.report.search.picture import ladders
-from streamgauge.report.search.rungs import carrying, latency_trials
-from streamgauge.report.search.section import search_data, search_sections, search_views
-from streamgauge.report.trials import trials_table
-from streamgauge.report.vega import Spec
+from streamgauge.report.search.trials import carrying, latency_trials
 from streamgauge.report.view import Stamp, View
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
-    from streamgauge.report.run import RunView
+    from streamgauge.report.page.run_view import RunView
 
 _SURVEY = Stamp(
     "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."
@@ -51,8 +51,8 @@ class SearchesView(View):
         if not self.searches:
             yield from super().terminal()
         for search in self.searches:
-            yield from ladder.render(search, self.record.ceiling(search.query))
-            yield from ladder.render_latencies(search, self.results)
+            yield from terminal.render(search, self.record.ceiling(search.query))
+            yield from terminal.render_latencies(search, self.results)
 
     def sentence(self) -> str:
         """Say in a line each what the searches found."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
 
-from streamgauge.report.markup import Html, number, table
-from streamgauge.report.remarks import remarks
-from streamgauge.report.study import stairs, terminal
-from streamgauge.report.study.tables import APPEND_TIMES, INTAKE, Column, study_table
+from streamgauge.report.page.markup import Html, number, table
+from streamgauge.report.study import append_times, terminal
+from streamgauge.report.study.table import APPEND_TIMES, INTAKE, Column, study_table
+from streamgauge.report.terminal.remarks import remarks
 from streamgauge.report.view import View
 
 if TYPE_CHECKING:
-    from streamgauge.report.run import RunView
+    from streamgauge.report.page.run_view import RunView
 
 
 class BrokerView(View):
@@ -46,7 +46,7 @@ class AppendTimeView(BrokerView):
 
     def details(self, run: RunView) -> Html:
         """Draw the stairs of the trials that have charts."""
-        return stairs.section(run)
+        return append_times.section(run)
 
     def _below(self) -> Iterator[RenderableType]:
         yield from terminal.charts(self.folder, self.results)

@@ -1,0 +1,44 @@
+"""The entries of a chart's legend, in HTML: there they wrap and follow the page's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamgauge.report.page.markup import Html, tag
+
+SIGNS = {
+    "circle": "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",
+    "square": "M-.9,-.9L.9,-.9L.9,.9L-.9,.9Z",
+    "up": "M0,-1.1L1.15,.9L-1.15,.9Z",
+    "down": "M0,1.1L1.15,-.9L-1.15,-.9Z",
+    "diamond": "M0,-1.2L1.2,0L0,1.2L-1.2,0Z",
+    "cross": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
+}
+"""SVG paths round the origin, from -1 to 1, which Vega takes as shapes too."""
+
+
+def sign_key(colour: str, path: str, says: str) -> Html:
+    """Make the entry of what is drawn as a sign."""
+    return tag("li", sign(colour, path), says)
+
+
+def sign(colour: str, path: str) -> Html:
+    """Draw a sign as large as a letter."""
+    shape = tag("path", d=path, fill=colour)
+    return tag(
+        "svg", shape, class_="sign-of-trial", viewBox="-1.2 -1.2 2.4 2.4", aria_hidden="true"
+    )
+
+
+def line_key(colour: str, says: str, dash: Sequence[int] = ()) -> Html:
+    """Make the entry of what is drawn as a line."""
+    line = tag(
+        "line",
+        x2="22",
+        y1="5",
+        y2="5",
+        stroke=colour,
+        stroke_width="2.5",
+        stroke_dasharray=" ".join(map(str, dash)) or None,
+    )
+    return tag("li", tag("svg", line, width="22", height="10", aria_hidden="true"), says)
