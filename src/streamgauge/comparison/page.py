@@ -8,6 +8,8 @@ from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from streamgauge.comparison.charts import forest
 from streamgauge.comparison.compare import Compared, Comparison, Pair, Sample
 from streamgauge.comparison.limits import Checked, Outcome
@@ -23,7 +25,7 @@ from streamgauge.comparison.wording import (
 )
 from streamgauge.report.charts.runs import curves, over_time
 from streamgauge.report.charts.theme import chart_figure
-from streamgauge.report.page.markup import Html, number, table, tag
+from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.sections import about
 from streamgauge.report.page.shell import chart_library, make_page, mark, warning
 from streamgauge.results.folder import RunFolder
@@ -70,7 +72,7 @@ def html(
     """
     with ThreadPoolExecutor(1) as meanwhile:
         library = meanwhile.submit(chart_library)
-        charts: list[Html] = []
+        charts: list[Markup] = []
         body = [
             tag("h1", f"Compared with {comparisons[0].base}"),
             about(folders[0].record()),
@@ -89,8 +91,8 @@ def html(
 
 
 def _comparison(
-    folder: RunFolder, comparison: Comparison, charts: list[Html], further: Sequence[str]
-) -> Html:
+    folder: RunFolder, comparison: Comparison, charts: list[Markup], further: Sequence[str]
+) -> Markup:
     return tag(
         "section",
         tag("h2", comparison.other),
@@ -108,7 +110,7 @@ def _sentence(comparison: Comparison) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _badges(comparison: Comparison) -> Html:
+def _badges(comparison: Comparison) -> Markup:
     """Count the verdicts of the metrics that people ask for first."""
     found = [row for pair in comparison.pairs for row in rows(headline_metrics(pair))]
     looks = dict.fromkeys((row.mark, row.word, _CLASSES[row.improves]) for row in found)
@@ -122,10 +124,10 @@ def _badges(comparison: Comparison) -> Html:
         )
         for sign, word, class_ in looks
     ]
-    return tag("ul", *badges, class_="badges") if badges else Html()
+    return tag("ul", *badges, class_="badges") if badges else Markup()
 
 
-def _told(comparison: Comparison) -> Html:
+def _told(comparison: Comparison) -> Markup:
     """Tell what to know before the ratios are believed, and what was changed."""
     refused: dict[str, list[str]] = {}
     for pair in comparison.pairs:
@@ -136,26 +138,28 @@ def _told(comparison: Comparison) -> Html:
     changed = common_differences(comparison)
     return tag(
         "div",
-        tag("ul", *map(warning, doubts), class_="warnings") if doubts else Html(),
-        tag("p", f"Changed: {'; '.join(changed)}.", class_="aside") if changed else Html(),
+        tag("ul", *map(warning, doubts), class_="warnings") if doubts else Markup(),
+        tag("p", f"Changed: {'; '.join(changed)}.", class_="aside") if changed else Markup(),
     )
 
 
-def _forest(comparison: Comparison, name: str, charts: list[Html], further: Sequence[str]) -> Html:
+def _forest(
+    comparison: Comparison, name: str, charts: list[Markup], further: Sequence[str]
+) -> Markup:
     chart = forest(comparison, further)
     if chart is None:
-        return Html()
+        return Markup()
     shown, drawn = chart_figure(name, chart, "Ratios", _FOREST)
     charts.append(drawn)
     return shown
 
 
-def _pair(pair: Pair, metrics: Sequence[Compared]) -> Html:
+def _pair(pair: Pair, metrics: Sequence[Compared]) -> Markup:
     counts = " and ".join(str(len(side)) for side in pair.trials)
-    return _table(metrics, f"{place(pair)}, {counts} trials") if metrics else Html()
+    return _table(metrics, f"{place(pair)}, {counts} trials") if metrics else Markup()
 
 
-def _table(metrics: Sequence[Compared], caption: str) -> Html:
+def _table(metrics: Sequence[Compared], caption: str) -> Markup:
     """Put the verdict first: that is what a narrow screen shows."""
     name, base, other, ratio, interval, verdict = HEADER
     header = (name, verdict, ratio, interval, base, other)
@@ -177,19 +181,19 @@ def _median(sample: Sample | None) -> float | None:
     return None if sample is None else sample.median
 
 
-def _limits(checked: Sequence[Checked]) -> Iterator[Html]:
+def _limits(checked: Sequence[Checked]) -> Iterator[Markup]:
     if checked:
         yield tag("h2", "Limits")
         yield tag("ul", *map(_limit, checked), class_="badges limits")
 
 
-def _limit(each: Checked) -> Html:
+def _limit(each: Checked) -> Markup:
     where = f"{each.place}, {each.other}: {each.reason}"
     outcome = f"{each.limit} {each.outcome}"
     return tag("li", mark(_MARKS[each.outcome]), tag("strong", outcome), tag("span", where))
 
 
-def _everything(comparison: Comparison) -> Iterator[Html]:
+def _everything(comparison: Comparison) -> Iterator[Markup]:
     for pair in comparison.pairs:
         if all(pair.trials):
             title = f"All metrics of {comparison.other}, {place(pair)}"
@@ -197,8 +201,8 @@ def _everything(comparison: Comparison) -> Iterator[Html]:
 
 
 def _curves(
-    folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Html]
-) -> Iterator[Html]:
+    folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Markup]
+) -> Iterator[Markup]:
     """Draw the latencies of what can be compared, all runs over each other."""
     for title, note, name, drawn in (
         ("Percentiles of the latency", _CURVES, "curves", percentile_charts),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from pydantic import BaseModel
 from rich.console import RenderableType
 from rich.text import Text
@@ -18,7 +19,7 @@ from rich.text import Text
 from streamgauge import registry
 from streamgauge.report import verdict
 from streamgauge.report.charts.vega import Spec
-from streamgauge.report.page.markup import Html, join, tag
+from streamgauge.report.page.markup import join, tag
 from streamgauge.report.page.trial_table import trials_table
 from streamgauge.report.terminal.remarks import remarks
 from streamgauge.report.terminal.trials import render_trials
@@ -97,19 +98,19 @@ class View:
         """Tell whether a trial is chosen by its number, since many look alike."""
         return False
 
-    def trials(self, run: RunView) -> Html:
+    def trials(self, run: RunView) -> Markup:
         """Make the table of the page's beginning."""
         return trials_table(run, self.results, "latency", "Trials; latency in the measured span")
 
-    def findings(self, run: RunView) -> Html:  # noqa: ARG002  # for those that override it
+    def findings(self, run: RunView) -> Markup:  # noqa: ARG002  # for those that override it
         """Make sections of its own, before the charts of trials."""
-        return Html()
+        return Markup()
 
-    def details(self, run: RunView) -> Html:  # noqa: ARG002
+    def details(self, run: RunView) -> Markup:  # noqa: ARG002
         """Make sections of its own, after the charts of trials."""
-        return Html()
+        return Markup()
 
-    def data(self, run: RunView) -> Iterator[Html]:  # noqa: ARG002
+    def data(self, run: RunView) -> Iterator[Markup]:  # noqa: ARG002
         """Yield what the script draws in those sections."""
         yield from ()
 
@@ -128,10 +129,10 @@ class AnswerView(View):
         yield from super().terminal()
         yield from (Text(f"  {name}: {value}") for name, value in self._lines())
 
-    def findings(self, run: RunView) -> Html:  # noqa: ARG002
+    def findings(self, run: RunView) -> Markup:  # noqa: ARG002
         """Show the answer."""
         pairs = [join([tag("dt", name), tag("dd", value)]) for name, value in self._lines()]
-        return tag("section", tag("h2", "Answer"), tag("dl", *pairs)) if pairs else Html()
+        return tag("section", tag("h2", "Answer"), tag("dl", *pairs)) if pairs else Markup()
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         for name, value in self.record.answer.items():

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import altair as alt
+from markupsafe import Markup
 
 from streamgauge.report.charts.vega import PALETTE, QUIET
 from streamgauge.report.page.figures import frame
 from streamgauge.report.page.legend import SIGNS, line_key, sign_key
-from streamgauge.report.page.markup import Html, data, tag
+from streamgauge.report.page.markup import data, tag
 
 GOOD, BAD, NEUTRAL = PALETTE[2], PALETTE[1], QUIET
 _SHORT_NAME = 16
@@ -57,7 +58,9 @@ def configured(chart: alt.TopLevelMixin, names: Iterable[str]) -> alt.TopLevelMi
     return looks
 
 
-def chart_figure(name: str, chart: alt.TopLevelMixin, title: str, note: str) -> tuple[Html, Html]:
+def chart_figure(
+    name: str, chart: alt.TopLevelMixin, title: str, note: str
+) -> tuple[Markup, Markup]:
     """Make the figure of a chart in a page, and the data that the page's script draws there.
 
     The legend is the page's, made from the chart's own scales.
@@ -65,7 +68,7 @@ def chart_figure(name: str, chart: alt.TopLevelMixin, title: str, note: str) -> 
     spec = chart.to_dict()
     del spec["$schema"]  # an address on the network, of which the page needs none
     spec["config"]["legend"] = {"disable": True}
-    text = tag("p", note, class_="aside") if note else Html()
+    text = tag("p", note, class_="aside") if note else Markup()
     return frame(title, text, *_keys(_scales(spec)), data_spec=name), data(name, spec)
 
 
@@ -79,7 +82,7 @@ def _scales(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {channel: how["scale"] for channel, how in channels.items() if "scale" in how}
 
 
-def _keys(scales: Mapping[str, Any]) -> Iterator[Html]:
+def _keys(scales: Mapping[str, Any]) -> Iterator[Markup]:
     colour = scales["color"]
     for place, (name, shade) in enumerate(zip(colour["domain"], colour["range"], strict=True)):
         if "strokeDash" in scales:

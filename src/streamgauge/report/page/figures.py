@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from markupsafe import Markup
+
 from streamgauge.report.charts import vega
 from streamgauge.report.charts.data.latencies import Histogram, nines, pooled
 from streamgauge.report.charts.data.trial import TrialView, label
@@ -18,7 +20,7 @@ from streamgauge.report.charts.time_charts import (
     Section,
     charts_of,
 )
-from streamgauge.report.page.markup import Html, data, tag
+from streamgauge.report.page.markup import data, tag
 from streamgauge.report.page.run_view import RunView
 from streamgauge.spec.values import Json
 from streamgauge.units import format_rate
@@ -34,15 +36,15 @@ _DISTRIBUTION = (
 )
 
 
-def charts(run: RunView) -> Html:
+def charts(run: RunView) -> Markup:
     """Make the frames of all charts of a run."""
     if not run.views:
-        return Html()
+        return Markup()
     cut = f"The first {len(run.views)} trials have charts; {run.uncharted:,} more have none."
     return tag(
         "div",
         _picker(run),
-        tag("p", cut, class_="aside") if run.uncharted else Html(),
+        tag("p", cut, class_="aside") if run.uncharted else Markup(),
         tag("p", _HOW_TO_READ, class_="aside"),
         tag("p", "This trial left nothing that could be drawn.", class_="none", hidden=True),
         tag("noscript", tag("p", "The charts need JavaScript; text and tables do without.")),
@@ -55,7 +57,7 @@ def charts(run: RunView) -> Html:
     )
 
 
-def frame(title: str, note: Html, *legend: Html, **attributes: str | None) -> Html:
+def frame(title: str, note: Markup, *legend: Markup, **attributes: str | None) -> Markup:
     """Make the frame of a chart, which stays hidden until there is something to draw."""
     caption = tag("figcaption", tag("h3", title), note, tag("ul", *legend, class_="legend"))
     place = tag(
@@ -69,7 +71,7 @@ def frame(title: str, note: Html, *legend: Html, **attributes: str | None) -> Ht
     return tag("figure", caption, place, hidden=True, **attributes)
 
 
-def common_data() -> Html:
+def common_data() -> Markup:
     """Return what all charts of a page share: how they are drawn."""
     drawn: dict[str, Json] = {chart.name: _how(chart) for chart in TIME_CHARTS}
     dashes: list[Json] = [list(dash) for dash in vega.DASHES]
@@ -89,7 +91,7 @@ def common_data() -> Html:
     )
 
 
-def run_data(run: RunView) -> Iterator[Html]:
+def run_data(run: RunView) -> Iterator[Markup]:
     """Yield what the script draws: the run's distribution, then a block for each trial."""
     yield data(f"{run.name}-distribution", distribution_lines(run.views))
     cores = run.record.machine.get("cores")
@@ -129,7 +131,7 @@ def _how(chart: Chart) -> Json:
     }
 
 
-def _picker(run: RunView) -> Html:
+def _picker(run: RunView) -> Markup:
     """Make the row that stays in sight: which trial is shown, where the cursor is, the zoom."""
     buttons = [
         tag("button", text, type="button", data_zoom=act, title=title, aria_label=title)
@@ -152,7 +154,7 @@ def _picker(run: RunView) -> Html:
     )
 
 
-def _choice(run: RunView, view: TrialView, chosen: bool) -> Html:
+def _choice(run: RunView, view: TrialView, chosen: bool) -> Markup:
     value = str(view.result.spec.number)
     button = tag("input", type="radio", name=f"{run.name}-trial", value=value, checked=chosen)
     place = f"#{value} " if run.of_experiment.numbers_trials() else ""
@@ -167,12 +169,12 @@ def first_shown(run: RunView) -> TrialView:
     return next(found, None) or next(drawn, run.views[0])
 
 
-def _section(title: str, section: Section) -> Html:
+def _section(title: str, section: Section) -> Markup:
     frames = [_figure(chart) for chart in charts_of(section)]
     return tag("section", tag("h2", title), *frames, class_="pairs")
 
 
-def _figure(chart: Chart) -> Html:
+def _figure(chart: Chart) -> Markup:
     return frame(
         chart.title,
         tag("p", chart.note, " ", tag("span", class_="said"), class_="aside"),
@@ -181,7 +183,7 @@ def _figure(chart: Chart) -> Html:
     )
 
 
-def _distribution_figure(views: Sequence[TrialView]) -> Html:
+def _distribution_figure(views: Sequence[TrialView]) -> Markup:
     tried = [(view.result.spec.query, view.result.spec.rate) for view in views]
     several = len(set(tried)) < len(tried)
     bold = " Thin is one trial, bold are all its repeats together." if several else ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamgauge.report.page.markup import Html, tag
+from markupsafe import Markup
+
+from streamgauge.report.page.markup import tag
 
 SIGNS = {
     "circle": "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",
@@ -17,12 +19,12 @@ SIGNS = {
 """SVG paths round the origin, from -1 to 1, which Vega takes as shapes too."""
 
 
-def sign_key(colour: str, path: str, says: str) -> Html:
+def sign_key(colour: str, path: str, says: str) -> Markup:
     """Make the entry of what is drawn as a sign."""
     return tag("li", sign(colour, path), says)
 
 
-def sign(colour: str, path: str) -> Html:
+def sign(colour: str, path: str) -> Markup:
     """Draw a sign as large as a letter."""
     shape = tag("path", d=path, fill=colour)
     return tag(
@@ -30,7 +32,7 @@ def sign(colour: str, path: str) -> Html:
     )
 
 
-def line_key(colour: str, says: str, dash: Sequence[int] = ()) -> Html:
+def line_key(colour: str, says: str, dash: Sequence[int] = ()) -> Markup:
     """Make the entry of what is drawn as a line."""
     line = tag(
         "line",

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from markupsafe import Markup
+
 from streamgauge.files import write_for_user
 from streamgauge.report.page import figures, sections
-from streamgauge.report.page.markup import Html, tag
+from streamgauge.report.page.markup import tag
 from streamgauge.report.page.run_view import RunView, view_runs
 from streamgauge.report.page.shell import chart_library, make_page
 from streamgauge.results.folder import RunFolder
@@ -37,7 +39,7 @@ def report_page(folders: Sequence[RunFolder]) -> str:
     return make_page(title, body, data, library.result())
 
 
-def _article(run: RunView) -> Html:
+def _article(run: RunView) -> Markup:
     return tag(
         "article",
         sections.verdict(run),
@@ -52,6 +54,6 @@ def _article(run: RunView) -> Html:
     )
 
 
-def _data(run: RunView) -> Iterator[Html]:
+def _data(run: RunView) -> Iterator[Markup]:
     yield from run.of_experiment.data(run)
     yield from figures.run_data(run)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from markupsafe import Markup
 
 from streamgauge import metrics
 from streamgauge.errors import UsageError
 from streamgauge.report import verdict as conclusion
 from streamgauge.report.charts.data.trial import label
 from streamgauge.report.page import setup
-from streamgauge.report.page.markup import Html, join, number, table, tag
+from streamgauge.report.page.markup import join, number, table, tag
 from streamgauge.report.page.run_view import MOST_CHARTED, RunView
 from streamgauge.report.page.shell import mark, warning
 from streamgauge.results.folder import RunRecord
@@ -25,7 +26,7 @@ _EXAMPLE_LENGTH = 400
 _COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected")
 
 
-def verdict(run: RunView) -> Html:
+def verdict(run: RunView) -> Markup:
     """Say what came out, with everything that must be known before a chart is looked at."""
     record, view = run.record, run.of_experiment
     unreadable = [text for trial in run.views for text in trial.unreadable]
@@ -36,17 +37,17 @@ def verdict(run: RunView) -> Html:
         tag("p", " · ".join([record.id, *_facts_of(record)]), class_="aside"),
         tag("p", conclusion.sentence(view), class_="verdict"),
         tag("ul", *map(_badge, view.badges()), class_="badges"),
-        tag("ul", *map(warning, told), class_="warnings") if told else Html(),
+        tag("ul", *map(warning, told), class_="warnings") if told else Markup(),
         view.trials(run),
     )
 
 
-def about(record: RunRecord) -> Html:
+def about(record: RunRecord) -> Markup:
     """Say in a line which run it is, where its name stands above."""
     return tag("p", " · ".join([record.spec.subject, *_facts_of(record)]), class_="aside")
 
 
-def set_up(run: RunView) -> Html:
+def set_up(run: RunView) -> Markup:
     """Show how the run was set up and how to repeat it."""
     spec = run.record.spec
     preset = f", preset {spec.preset}" if spec.preset else ""
@@ -72,7 +73,7 @@ def set_up(run: RunView) -> Html:
     )
 
 
-def correctness(run: RunView) -> Html:
+def correctness(run: RunView) -> Markup:
     """Show how outputs and answers compare, and the first errors with both sides."""
     rows = [
         [
@@ -96,7 +97,7 @@ def correctness(run: RunView) -> Html:
     return tag("section", tag("h2", "Correctness"), counts, sides)
 
 
-def definitions(run: RunView) -> Html:
+def definitions(run: RunView) -> Markup:
     """Say what every metric means, with its range over the trials of the run."""
     names = sorted({name for result in run.results for name in result.metrics})
     rows = [_definition(name, run.results) for name in names]
@@ -114,7 +115,7 @@ def definitions(run: RunView) -> Html:
     )
 
 
-def _badge(badge: conclusion.Badge) -> Html:
+def _badge(badge: conclusion.Badge) -> Markup:
     return tag("li", mark(badge.holds), tag("b", badge.name), tag("span", badge.says))
 
 
@@ -124,7 +125,7 @@ def _facts_of(record: RunRecord) -> Iterator[str]:
     yield from (f"{key}={value}" for key, value in record.spec.tags.items())
 
 
-def _command(run: RunView) -> Html:
+def _command(run: RunView) -> Markup:
     name = f"{run.name}-command"
     return tag(
         "div",
@@ -134,11 +135,11 @@ def _command(run: RunView) -> Html:
     )
 
 
-def _facts(rows: Sequence[tuple[str, str]]) -> Html:
+def _facts(rows: Sequence[tuple[str, str]]) -> Markup:
     return tag("dl", *(join([tag("dt", name), tag("dd", value)]) for name, value in rows))
 
 
-def _engine_settings(results: Sequence[TrialResult]) -> Iterator[Html]:
+def _engine_settings(results: Sequence[TrialResult]) -> Iterator[Markup]:
     """Yield the engine's settings in force, once for all trials that share them."""
     grouped: dict[str, list[TrialResult]] = {}
     for result in results:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from streamgauge.report.page.markup import Html, join, tag
+from markupsafe import Markup
+
+from streamgauge.report.page.markup import code, join, tag
 
 # The same shapes in every place, so that no verdict is told by colour alone.
-_SHAPES = Html(
+_SHAPES = Markup(
     '<svg class="shapes" aria-hidden="true"><defs>'
     '<symbol id="yes" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" class="ground"/>'
     '<path d="M4.2 8.3l2.6 2.6 5-5.4" class="sign"/></symbol>'
@@ -25,7 +27,7 @@ _SHAPES = Html(
 )
 
 
-def make_page(title: str, body: Sequence[str], data: Sequence[Html], library: str) -> str:
+def make_page(title: str, body: Sequence[str], data: Sequence[Markup], library: str) -> str:
     """Return a whole page.
 
     The policy in its head lets the page run its own scripts only and load nothing.
@@ -43,16 +45,16 @@ def make_page(title: str, body: Sequence[str], data: Sequence[Html], library: st
             tag("meta", charset="utf-8"),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
-            Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
+            tag("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
             tag("title", title),
-            Html(f"<style>{style}</style>"),
+            code("style", style),
         ]
     )
     parts = [
         _SHAPES,
         tag("main", *body),
         *data,
-        *(Html(f"<script>{script}</script>") for script in scripts),
+        *(code("script", script) for script in scripts),
     ]
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{join(parts)}</body></html>\n'
@@ -67,19 +69,21 @@ def chart_library() -> str:
     return _inside_script(javascript_bundle("window.vegaEmbed = vegaEmbed"))
 
 
-def mark(holds: bool | None) -> Html:
+def mark(holds: bool | None) -> Markup:
     """Draw a verdict: a disc with a tick, an octagon with a cross, or a diamond with a dash."""
     names = {True: ("yes", "yes"), False: ("no", "no"), None: ("untold", "not to be told")}
     name, says = names[holds]
-    return Html(
-        f'<svg class="mark {name}" role="img" aria-label="{says}"><use href="#{name}"/></svg>'
-    )
+    return _shape(name, says)
 
 
-def warning(text: str) -> Html:
+def warning(text: str) -> Markup:
     """Make an item of a list of warnings."""
-    shape = Html('<svg class="mark warn" role="img" aria-label="warning"><use href="#warn"/></svg>')
-    return tag("li", shape, tag("span", text))
+    return tag("li", _shape("warn", "warning"), tag("span", text))
+
+
+def _shape(name: str, says: str) -> Markup:
+    use = tag("use", href=f"#{name}")
+    return tag("svg", use, class_=f"mark {name}", role="img", aria_label=says)
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+from markupsafe import Markup
 
 from streamgauge.files import write_for_user
 from streamgauge.metrics import Metric, metric
@@ -14,7 +15,7 @@ from streamgauge.report.charts.theme import chart_figure, configured
 from streamgauge.report.charts.ticks import ticks
 from streamgauge.report.charts.vega import LABELS, PALETTE
 from streamgauge.report.page.legend import SIGNS
-from streamgauge.report.page.markup import Html, number, table, tag
+from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.shell import chart_library, make_page
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.sweep import Point, sweep
@@ -40,7 +41,7 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
     points = sweep(folders, name, factor)
     machines = list(dict.fromkeys(point.machine for point in points))
     title = f"{name} over {factor}"
-    charts: list[Html] = []
+    charts: list[Markup] = []
     body = [tag("h1", title), tag("p", metric(name).meaning, class_="aside")]
     for position, machine in enumerate(machines):
         chart = sweep_chart(_of(points, machine), name, factor)
@@ -157,7 +158,7 @@ def _colours(count: int) -> list[str]:
     return [PALETTE[number % len(PALETTE)] for number in range(count)]
 
 
-def _table(points: Sequence[Point], name: str, factor: str) -> Html:
+def _table(points: Sequence[Point], name: str, factor: str) -> Markup:
     header = ("what", factor, "median", "smallest", "largest", "trials")
     return table(header, [[*_cells(point, name, factor)] for point in points], caption="All points")
 

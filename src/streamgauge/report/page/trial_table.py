@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.report.page.markup import Html, number, table, tag
+from markupsafe import Markup
+
+from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.shell import mark
 from streamgauge.results.factors import differing, shape
 from streamgauge.spec.trial import TrialResult
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
 _LONG = 1_000_000
 
 
-def trials_table(run: RunView, results: Sequence[TrialResult], family: str, caption: str) -> Html:
+def trials_table(run: RunView, results: Sequence[TrialResult], family: str, caption: str) -> Markup:
     """Make a table of trials with a family of latencies; nothing where there are no trials."""
     # The mode last: a phone shows the verdicts without scrolling.
     varied = differing([result.spec for result in results])
     header = ["#", "query", "rate", *varied, "valid", "correct", "kept up"]
     header += ["p50", "p90", "p99", "max", "outputs", "engine CPU", "mode"]
     rows = [[*_trial(run, result, family, varied)] for result in results]
-    return table(header, rows, caption=caption, class_="trials") if rows else Html()
+    return table(header, rows, caption=caption, class_="trials") if rows else Markup()
 
 
 def link_to_charts(run: RunView, trial: int, text: str) -> str:
@@ -34,7 +36,7 @@ def link_to_charts(run: RunView, trial: int, text: str) -> str:
     return tag("a", text, href=f"#{run.name}-charts", data_trial=str(trial))
 
 
-def latency_cell(value_s: float | None) -> Html:
+def latency_cell(value_s: float | None) -> Markup:
     """Make the cell of a latency."""
     if value_s is None:
         return number("–", None)
@@ -60,6 +62,6 @@ def _trial(run: RunView, result: TrialResult, family: str, varied: Sequence[str]
     yield spec.mode or "–"
 
 
-def _count(outputs: int) -> Html:
+def _count(outputs: int) -> Markup:
     """Write a number in full as long as it is short."""
     return number(f"{outputs:,}" if outputs < _LONG else format_count(outputs), outputs)

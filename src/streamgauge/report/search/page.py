@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from streamgauge.experiments.conclusions import in_growth
 from streamgauge.experiments.searches import SearchAnswer
 from streamgauge.report.charts.vega import QUIET
 from streamgauge.report.page.figures import frame
 from streamgauge.report.page.legend import line_key, sign, sign_key
-from streamgauge.report.page.markup import Html, data, join, number, table, tag
+from streamgauge.report.page.markup import data, join, number, table, tag
 from streamgauge.report.page.run_view import RunView
 from streamgauge.report.page.trial_table import latency_cell, link_to_charts
 from streamgauge.report.search.charts import (
@@ -101,12 +103,12 @@ def search_views(run: RunView, found: Sequence[SearchAnswer]) -> list[SearchView
     ]
 
 
-def search_sections(views: Sequence[SearchView]) -> Html:
+def search_sections(views: Sequence[SearchView]) -> Markup:
     """Show how each search closed in on the rate, and all of its trials."""
     return join(_section(view) for view in views)
 
 
-def search_data(views: Sequence[SearchView]) -> Iterator[Html]:
+def search_data(views: Sequence[SearchView]) -> Iterator[Markup]:
     """Yield the charts of all searches of a run."""
     for view in views:
         if points := view.points():
@@ -117,21 +119,21 @@ def search_data(views: Sequence[SearchView]) -> Iterator[Html]:
             yield data(f"{view.name}-latency", latency_spec(latencies, view.search.rate))
 
 
-def _section(view: SearchView) -> Html:
+def _section(view: SearchView) -> Markup:
     query, conclusion = view.search.query, view.search.conclusion
     told, known = in_growth(view.search.by_growth), any(view.search.by_growth)
     return tag(
         "section",
         tag("h2", f"Search: {query}"),
         tag("p", f"{conclusion[:1].upper()}{conclusion[1:]}."),
-        tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Html(),
+        tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Markup(),
         tag("div", *_figures(view), class_="search-charts"),
-        _table(view) if view.rungs else Html(),
+        _table(view) if view.rungs else Markup(),
         class_="search",
     )
 
 
-def _figures(view: SearchView) -> Iterator[Html]:
+def _figures(view: SearchView) -> Iterator[Markup]:
     if points := view.points():
         probed = any(point.kind == "probe" for point in points)
         note = tag("p", _LADDER + (_PROBE if probed else ""), class_="aside")
@@ -143,14 +145,14 @@ def _figures(view: SearchView) -> Iterator[Html]:
         yield frame("Latency by rate", note, *legend, data_spec=f"{view.name}-latency")
 
 
-def _kinds(points: Sequence[Point]) -> Iterator[Html]:
+def _kinds(points: Sequence[Point]) -> Iterator[Markup]:
     there = {point.kind for point in points}
     for kind, look in LOOKS.items():
         if kind in there:
             yield sign_key(look.colour, look.path, kind)
 
 
-def _lines(view: SearchView) -> Iterator[Html]:
+def _lines(view: SearchView) -> Iterator[Markup]:
     low, high = view.search.interval
     if low is not None:
         yield line_key(HELD, f"highest that held: {format_rate(low)}")
@@ -162,12 +164,12 @@ def _lines(view: SearchView) -> Iterator[Html]:
         yield line_key(QUIET, text, CEILING_DASH)
 
 
-def _found_line(view: SearchView) -> Iterator[Html]:
+def _found_line(view: SearchView) -> Iterator[Markup]:
     if (rate := view.search.rate) is not None:
         yield line_key(HELD, f"found: {format_rate(rate)}")
 
 
-def _table(view: SearchView) -> Html:
+def _table(view: SearchView) -> Markup:
     header = ["#", "rate", "what for", "verdict", "p50", "p95", "p99", "reason"]
     caption = f"Trials of the search; {view.kind_of_latency} in the measured span"
     return table(

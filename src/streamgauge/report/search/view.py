@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from rich.console import RenderableType
 
 from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
 from streamgauge.report.charts.vega import Spec
-from streamgauge.report.page.markup import Html
 from streamgauge.report.page.trial_table import trials_table
 from streamgauge.report.search import terminal
 from streamgauge.report.search.page import search_data, search_sections, search_views
@@ -88,7 +88,7 @@ class SearchesView(View):
         """Let trials be chosen as the ladder numbers them."""
         return bool(self.searches)
 
-    def trials(self, run: RunView) -> Html:
+    def trials(self, run: RunView) -> Markup:
         """Show those that tell the latency, by which a search decides: it shows all itself."""
         if not self.searches:
             return super().trials(run)
@@ -96,11 +96,11 @@ class SearchesView(View):
         shown = [result for result in self.results if result.spec.number in told]
         return trials_table(run, shown, "event_latency", _CAPTION)
 
-    def findings(self, run: RunView) -> Html:
+    def findings(self, run: RunView) -> Markup:
         """Show how each search closed in on its rate."""
         return search_sections(search_views(run, self.searches))
 
-    def data(self, run: RunView) -> Iterator[Html]:
+    def data(self, run: RunView) -> Iterator[Markup]:
         """Yield the charts of the searches."""
         yield from search_data(search_views(run, self.searches))
 

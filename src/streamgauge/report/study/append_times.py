@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from markupsafe import Markup
 
 from streamgauge.measure.ingestion import staircase
 from streamgauge.report.charts import vega
-from streamgauge.report.page.markup import Html, join, tag
+from streamgauge.report.page.markup import join, tag
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Json
@@ -28,11 +29,11 @@ _HOW_TO_READ = (
 )
 
 
-def section(run: RunView) -> Html:
+def section(run: RunView) -> Markup:
     """Draw the staircases of the trials that have charts, where any were read back."""
     figures = [drawn for view in run.views for drawn in _figures(run.folder, view.result)]
     if not figures:
-        return Html()
+        return Markup()
     return tag(
         "section",
         tag("h2", "Append times of consecutive records"),
@@ -73,7 +74,7 @@ def chart(steps: Sequence[int]) -> vega.Spec:
     }
 
 
-def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Html]:
+def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Markup]:
     from vl_convert import vegalite_to_svg  # slow to load, and only needed here
 
     try:
@@ -83,7 +84,7 @@ def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Html]:
         yield tag("p", f"The append times of trial {result.spec.number} cannot be read: {reason}")
         return
     for title, steps in found:
-        svg = Html(vegalite_to_svg(chart(steps)))
+        svg = Markup(vegalite_to_svg(chart(steps)))  # noqa: S704 - it escapes texts itself
         place = tag(
             "div", svg, class_="chart", role="img", aria_label=title, style="cursor: default"
         )
