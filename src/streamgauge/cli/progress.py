@@ -15,6 +15,7 @@ from rich.text import Text
 from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_rates, fold
 from streamgauge.metrics import in_order
 from streamgauge.planning import load_experiment
+from streamgauge.report.verdict import MARKS
 from streamgauge.results.events import count_trials
 from streamgauge.units import format_count, format_duration, format_latency, format_rate
 
@@ -25,12 +26,11 @@ if TYPE_CHECKING:
 _WIDTH = 40
 """Of a sparkline: its last so many seconds."""
 _BARS = "▁▂▃▄▅▆▇█"
-_MARKS = {True: "✓", False: "✗", None: "–"}
 _SHOWN = 8
 """Trials in the strip."""
 
 
-class Progress:
+class TerminalProgress:
     """Shows the trial that runs: why, phase, rates, lag, newest latency, CPU; those before it."""
 
     def __init__(
@@ -170,7 +170,7 @@ def _phase(trial: Trial, now_s: float) -> str:
 
 
 def _ended(trial: Ended) -> str:
-    marks = "".join(_MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
+    marks = "".join(MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
     return f"{trial.number} {trial.kind.query} {marks}"
 
 
@@ -178,7 +178,7 @@ def _result(trial: Ended) -> str:
     if trial.status != "done":
         return trial.status
     verdicts = {"valid": trial.valid, "correct": trial.correct, "kept up": trial.kept_up}
-    marks = [f"{name} {_MARKS[holds]}" for name, holds in verdicts.items()]
+    marks = [f"{name} {MARKS[holds]}" for name, holds in verdicts.items()]
     figures = [
         f"{name.removeprefix('latency.')} {format_latency(value_s)}"
         for name, value_s in trial.metrics.items()

@@ -414,12 +414,12 @@ def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
 
 def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
-    from streamgauge.cli.progress import Progress
+    from streamgauge.cli.progress import TerminalProgress
     from streamgauge.cli.repeat import repeat_command
     from streamgauge.planning import choose_services
     from streamgauge.services.service import Options
 
-    with Progress(spec) as progress:
+    with TerminalProgress(spec) as progress:
         return runner.start(
             spec,
             runs_dir,
@@ -431,14 +431,14 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
 
 def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
-    from streamgauge.cli.progress import Progress
+    from streamgauge.cli.progress import TerminalProgress
     from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
     from streamgauge.services.service import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
-    with Progress(spec) as progress:
+    with TerminalProgress(spec) as progress:
         services = choose_services(spec, Options(progress=progress.note))
         return runner.resume(folder, progress.show, services)
 

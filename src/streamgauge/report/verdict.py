@@ -14,6 +14,8 @@ from streamgauge.spec.trial import TrialResult
 if TYPE_CHECKING:
     from streamgauge.report.view import View
 
+MARKS = {True: "✓", False: "✗", None: "–"}
+"""Of a verdict that holds, that does not, and that is open, in a text."""
 MOST_WARNINGS = 50
 _NOTHING = "No trial has finished: there is nothing to tell yet."
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from streamgauge.report.verdict import MARKS
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_duration, format_rate, format_size
-
-_MARKS = {True: "✓", False: "✗", None: "–"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def study_table(columns: Sequence[Column], results: Sequence[TrialResult]) -> St
         rows=[
             [
                 *(way[name] for name in names),
-                Cell(_MARKS[result.kept_up.holds]),
+                Cell(MARKS[result.kept_up.holds]),
                 *(each.cell(result) for each in told),
             ]
             for way, result in zip(ways, results, strict=True)

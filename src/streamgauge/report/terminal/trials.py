@@ -10,14 +10,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.report.verdict import MARKS
 from streamgauge.results.factors import differing, named, shape
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_latency, format_rate
 
 _SHOWN = ("p50", "p90", "p99", "max")
-_MARKS = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "dim")}
-_STYLES = {holds: style for holds, (_, style) in _MARKS.items()}
+_STYLES = {True: "green", False: "bold red", None: "dim"}
 
 Write = Callable[[float], str]
 
@@ -67,7 +67,7 @@ def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
 def _mark(found: Sequence[bool | None]) -> Text:
     """Tell a verdict; where repeats differ, of how many it holds."""
     if len(set(found)) == 1:
-        return Text(*_MARKS[found[0]])
+        return Text(MARKS[found[0]], _STYLES[found[0]])
     style = _STYLES[False if False in found else None]
     return Text(f"{sum(holds is True for holds in found)}/{len(found)}", style=style)
 

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamgauge.measure.latency import SINCE
+from streamgauge.measure.latency import SINCE, is_measured, passed_ms
 from streamgauge.measure.matching import LATENCIES
+from streamgauge.measure.percentiles import curve
 from streamgauge.report.charts.data.time_frame import Frame
 from streamgauge.spec.values import Json
 
@@ -26,7 +27,6 @@ Integers = npt.NDArray[np.int64]
 
 SERIES = ("p50", "p95", "p99", "max")
 _PER_MILLE = {"p50": 500, "p95": 950, "p99": 990}
-_STEP_OF_NINES = 0.05
 
 # The smallest value with at least p of its bin at or below it, where the bin carries p.
 _PERCENTILES = """
@@ -44,13 +44,6 @@ _PERCENTILE = (
     "CASE WHEN any_value(total) * {rest} >= 1000"
     " THEN min(ms) FILTER (upto * 1000 >= total * {per_mille}) END AS {name}"
 )
-_HISTOGRAM = """
-    SELECT emitted - {since} AS ms, count(*) AS n FROM outputs
-    WHERE {since} IS NOT NULL AND CASE WHEN window_end IS NULL
-        THEN intended >= {start} AND intended < {end}
-        ELSE window_end >= {start} + {window} AND window_end <= {end} END
-    GROUP BY ms ORDER BY ms
-"""
 
 
 @dataclass(frozen=True)
@@ -135,11 +128,9 @@ class Latencies:
 
     def histogram(self, kind: str = "latency") -> Histogram:
         """Count the latencies that the statistics cover: those of the measured span."""
-        span = self._frame.measured
-        window = self._window_ms
-        since, start, end = _since(kind), span.start_ms, span.end_ms
-        rows = self._query(_HISTOGRAM, since=since, start=start, end=end, window=window)
-        return Histogram(rows["ms"].to_numpy(), rows["n"].to_numpy())
+        counted = self.table.filter(is_measured(self.table, self._frame.measured, self._window_ms))
+        took = pc.drop_null(passed_ms(counted, kind)).to_numpy()
+        return Histogram(*np.unique(took, return_counts=True))
 
     def _query(self, sql: str, **names: object) -> pa.Table:
         """Run a query; what is put into it are numbers and names of this module."""
@@ -166,17 +157,6 @@ def pooled(histograms: Sequence[Histogram]) -> Histogram:
 
 
 def nines(histogram: Histogram) -> tuple[list[float], list[int]]:
-    """Return the percentiles of a sample, by nearest rank, at −log10(1 − p).
-
-    90 % is at 1, 99 % at 2; the curve ends where the sample does, at 1 − 1/n.
-    """
-    total = histogram.total
-    if total == 0:
-        return [], []
-    last = math.log10(total)
-    at = np.append(np.arange(0, last, _STEP_OF_NINES), last)
-    # Half a record of slack, since 10 ** -log10(n) is not exactly 1/n.
-    above = np.floor(total * 10.0**-at + 1e-6).astype(np.int64)
-    ranks = np.clip(total - above, 1, total)
-    place = np.searchsorted(np.cumsum(histogram.count), ranks)
-    return np.round(at, 3).tolist(), histogram.ms[place].tolist()
+    """Return the percentiles of a sample and where they stand: see `measure.percentiles`."""
+    at, took = curve(histogram.ms.astype(np.float64), histogram.count)
+    return np.round(at, 3).tolist(), took.astype(np.int64).tolist()

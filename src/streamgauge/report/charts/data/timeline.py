@@ -97,13 +97,7 @@ class Timeline:
         if not {"log_end", "finished"} <= set(self.table.column_names):
             return None
         at, end, finished = _known(self.table, "at", "log_end", "finished")
-        moved = np.flatnonzero(np.diff(finished, prepend=-1))
-        timely = behind.lag(
-            behind.Offsets(at, end.astype(np.int64)),
-            behind.Offsets(at[moved], finished[moved].astype(np.int64)),
-            self._frame.measured,
-        )
-        if timely is None:
+        if behind.lag(at, end, finished, self._frame.measured) is None:
             return None
         return _series("records", at - self._frame.origin_ms / 1000, end - finished, self._frame)
 
