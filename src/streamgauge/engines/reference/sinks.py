@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 import pyarrow as pa
 
-from streamgauge.engines.faults import IN_TABLES, Fault, Output, injector
+from streamgauge.engines.reference.faults import IN_TABLES, Fault, Output, injector
 from streamgauge.spec.form import Form
 from streamgauge.spec.transport import Outlet
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import streamgauge
-from streamgauge.engines.faults import _EVERY, Fault, Injector, Output, injector, possible
-from streamgauge.engines.sinks import _passed_over
+from streamgauge.engines.reference.faults import _EVERY, Fault, Injector, Output, injector, possible
+from streamgauge.engines.reference.sinks import _passed_over
 from streamgauge.errors import UsageError
 from streamgauge.spec.form import FORMS, Form
 from streamgauge.spec.workload import Query

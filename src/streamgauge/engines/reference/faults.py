@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import FORMS
 from streamgauge.spec.workload import Query
 
@@ -40,6 +41,11 @@ class Fault:
 
     name: str
     output: int = DEFAULT_OUTPUT
+
+    @classmethod
+    def of(cls, job: JobSpec, query: Query) -> Fault | None:
+        """Return the fault that a job asks for, if any."""
+        return cls.parse(job.options["fault"], query) if "fault" in job.options else None
 
     @classmethod
     def parse(cls, text: str, query: Query) -> Fault:

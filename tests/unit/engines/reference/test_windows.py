@@ -1,6 +1,6 @@
 import pyarrow as pa
 
-from streamgauge.engines.windows import buffer_for
+from streamgauge.engines.reference.windows import buffer_for
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.espbench.workload import Espbench
