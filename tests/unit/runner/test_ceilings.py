@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from streamgauge.results.ceiling import known, remember
 from streamgauge.results.folder import RunFolder
+from streamgauge.runner.ceilings import known, remember
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import LoadSpec, ResourceSpec
 
