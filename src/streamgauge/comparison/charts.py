@@ -11,8 +11,8 @@ import altair as alt
 from streamgauge.comparison.compare import Comparison
 from streamgauge.comparison.ratio import Ratio
 from streamgauge.comparison.wording import Row, headline_metrics, rows
-from streamgauge.report.charts.theme import BAD, GOOD, NEUTRAL, configured
-from streamgauge.report.page.legend import SIGNS
+from streamgauge.report.charts.style import BAD, GOOD, NEUTRAL, SIGNS
+from streamgauge.report.charts.theme import chart_of, themed
 
 _KINDS = {
     "better": (GOOD, SIGNS["up"]),
@@ -81,7 +81,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     order = [each["metric"] for each in drawn]
     kinds = [kind for kind in _KINDS if any(each["verdict"] == kind for each in drawn)]
     colours, shapes = zip(*(_KINDS[kind] for kind in kinds), strict=True)
-    base = alt.Chart(_values(drawn)).encode(
+    base = chart_of(drawn).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, grid=True)),
         color=alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=colours)),
         tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "told", "base", "other")],
@@ -101,10 +101,6 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
         x=alt.X("value:Q", scale=scale),
         shape=alt.Shape("verdict:N", scale=alt.Scale(domain=kinds, range=shapes)),
     )
-    one = alt.Chart(_values([{"one": 1.0}])).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
+    one = chart_of([{"one": 1.0}]).mark_rule(color=NEUTRAL, strokeDash=[4, 3])
     layers = alt.layer(one.encode(x=alt.X("one:Q", scale=scale)), bars, points)
-    return configured(layers.properties(width="container", height=_ROW * len(drawn)), kinds)
-
-
-def _values(rows_: list[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=rows_)
+    return themed(layers.properties(width="container", height=_ROW * len(drawn)), kinds)

@@ -24,7 +24,7 @@ from streamgauge.comparison.wording import (
     sentence,
 )
 from streamgauge.report.charts.runs import curves, over_time
-from streamgauge.report.charts.theme import chart_figure
+from streamgauge.report.page.figure import chart_figure
 from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.sections import about
 from streamgauge.report.page.shell import chart_library, make_page, mark, warning

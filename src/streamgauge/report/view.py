@@ -18,7 +18,6 @@ from rich.text import Text
 
 from streamgauge import registry
 from streamgauge.report import verdict
-from streamgauge.report.charts.vega import Spec
 from streamgauge.report.page.markup import join, tag
 from streamgauge.report.page.trial_table import trials_table
 from streamgauge.report.terminal.remarks import remarks
@@ -28,6 +27,8 @@ from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from streamgauge.report.page.run_view import RunView
 
 
@@ -114,7 +115,7 @@ class View:
         """Yield what the script draws in those sections."""
         yield from ()
 
-    def picture(self, run: RunView) -> Spec:
+    def picture(self, run: RunView) -> alt.TopLevelMixin:
         """Draw the run for a page of text."""
         from streamgauge.report.charts.small_multiples import over_time
 

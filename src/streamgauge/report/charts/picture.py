@@ -9,16 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import altair as alt
+
 from streamgauge.errors import StreamgaugeError, UsageError, unknown_name
 from streamgauge.files import write_atomically
-from streamgauge.report.charts import vega
 from streamgauge.report.charts.data.trial import label
+from streamgauge.report.charts.over_time import panel
 from streamgauge.report.charts.small_multiples import rows_of
+from streamgauge.report.charts.theme import spec_of, themed
 from streamgauge.report.charts.time_charts import TIME_CHARTS
-from streamgauge.report.page.figures import first_shown
 from streamgauge.report.page.run_view import RunView, view_runs
+from streamgauge.report.page.trial_charts import first_shown
 from streamgauge.results.folder import RunFolder, find
-from streamgauge.spec.values import Json
 
 RUNS = Path("runs")
 
@@ -34,11 +36,11 @@ def draw(folder: RunFolder, charts: Sequence[str] = ()) -> str:
 
     (run,) = view_runs([folder])
     if charts:
-        return vegalite_to_svg(_of_one_trial(run, charts))
-    return vegalite_to_svg(run.of_experiment.picture(run))
+        return vegalite_to_svg(spec_of(_of_one_trial(run, charts)))
+    return vegalite_to_svg(spec_of(run.of_experiment.picture(run)))
 
 
-def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
+def _of_one_trial(run: RunView, names: Sequence[str]) -> alt.TopLevelMixin:
     """Draw charts of the trial that the page shows first, two in a row."""
     known = {chart.name: chart for chart in TIME_CHARTS}
     if unknown := [name for name in names if name not in known]:
@@ -46,21 +48,19 @@ def _of_one_trial(run: RunView, names: Sequence[str]) -> vega.Spec:
     if not run.views:
         raise UsageError(f"{run.folder.name} has no trials", "name another run with RUN=…")
     view = first_shown(run)
-    panels: list[Json] = []
+    panels: list[alt.Chart] = []
     for name in names:
         columns = view.charts.get(name)
         if not isinstance(columns, dict):
             raise UsageError(f"{label(view.result)} has no {name} to draw", "leave it out")
         series = [each for each in columns if each != "t"]
         rows = [row for each in series for row in rows_of(view, columns, each, each)]
-        panels.append(vega.panel(known[name], series, rows))
-    return {
-        "title": {"text": label(view.result), "anchor": "start", "offset": 12},
-        "concat": panels,
-        "columns": 2,
-        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
-        "config": vega.picture_config(legend=True),
-    }
+        panels.append(panel(known[name], series, rows))
+    title = alt.TitleParams(label(view.result), anchor="start", offset=12)
+    picture = alt.concat(*panels, columns=2).properties(title=title)
+    return themed(
+        picture.resolve_scale(color="independent", strokeDash="independent"), (), picture=True
+    )
 
 
 def main(arguments: list[str]) -> int:

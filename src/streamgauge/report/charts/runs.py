@@ -10,11 +10,10 @@ import numpy as np
 
 from streamgauge.measure.percentiles import curve
 from streamgauge.measure.statistics import Floats
-from streamgauge.report.charts.theme import configured
+from streamgauge.report.charts.style import DASHES, FLOOR_MS, LOG_MS, NINES, PALETTE, PERCENT
+from streamgauge.report.charts.theme import chart_of, themed
 from streamgauge.report.charts.ticks import ticks
-from streamgauge.report.charts.vega import DASHES, FLOOR_MS, LABELS, PALETTE, PERCENT
 
-_MS = f"datum.value < 1 ? '< 1 ms' : ({LABELS['ms']})"
 _SECONDS = alt.Axis(title=None, labelExpr="format(datum.value, '~r') + ' s'", tickCount=8)
 _ALL = 0
 """Stands for all trials of a run together."""
@@ -33,12 +32,10 @@ def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
                 lines += _line(name, number, values_s)
         lines += _line(name, _ALL, np.concatenate(list(trials)))
     names = list(samples)
-    nines = alt.Axis(
-        values=[0, 0.30103, *range(1, 9)], labelExpr=PERCENT, title=None, labelFlush=True
-    )
+    nines = alt.Axis(values=NINES, labelExpr=PERCENT, title=None, labelFlush=True)
     pooled = alt.datum.trial == _ALL
-    return configured(
-        alt.Chart(_values(lines))
+    return themed(
+        chart_of(lines)
         .transform_calculate(
             percentile="format(100 - 100 * pow(10, -datum.nines), '.6~r') + ' %'",
             latency="datum.ms < 1 ? '< 1 ms' : format(datum.ms, '~r') + ' ms'",
@@ -71,8 +68,8 @@ def over_time(medians: Mapping[str, Sequence[tuple[Floats, Floats]]]) -> alt.Top
         for at_s, value_s in zip(times, values, strict=True)
     ]
     names = list(medians)
-    return configured(
-        alt.Chart(_values(points))
+    return themed(
+        chart_of(points)
         .transform_calculate(
             time="format(datum.s, '.0f') + ' s'",
             latency="datum.ms < 1 ? '< 1 ms' : format(datum.ms, '~r') + ' ms'",
@@ -104,7 +101,7 @@ def _latency_axis(points: Sequence[Mapping[str, Any]]) -> alt.Y:
     return alt.Y(
         "ms:Q",
         scale=alt.Scale(type="log", nice=False, padding=8),
-        axis=alt.Axis(labelExpr=_MS, title=None, values=_milliseconds(points)),
+        axis=alt.Axis(labelExpr=LOG_MS, title=None, values=_milliseconds(points)),
     )
 
 
@@ -129,7 +126,3 @@ def _line(run: str, trial: int, values_s: Floats) -> list[dict[str, Any]]:
         }
         for nines, value_s in zip(*curve(values_s), strict=True)
     ]
-
-
-def _values(rows_: list[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=rows_)

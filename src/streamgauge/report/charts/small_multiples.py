@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamgauge.errors import UsageError
-from streamgauge.report.charts import vega
 from streamgauge.report.charts.data.trial import TrialView, label
+from streamgauge.report.charts.over_time import small_multiples
 from streamgauge.spec.values import Json
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from streamgauge.report.page.run_view import RunView
 
 _DOTS = 300
@@ -21,7 +23,7 @@ _MEDIANS = {"event_latency": "event time", "processing_latency": "processing tim
 """What is drawn instead where an engine tells both: the median of every second."""
 
 
-def over_time(run: RunView) -> vega.Spec:
+def over_time(run: RunView) -> alt.TopLevelMixin:
     """Draw the latencies of the first trials in small multiples."""
     views = run.views[:_MOST]
     both = all(kind in view.charts for view in views for kind in _MEDIANS)
@@ -33,8 +35,7 @@ def over_time(run: RunView) -> vega.Spec:
     title = f"{run.record.spec.subject}: {what}"
     subtitle = "over the time at which their latest input was due; warm-up before 0 s"
     series = [*_MEDIANS.values()] if both else [_SINGLE]
-    chart = vega.small_multiples(_COLUMNS, title, subtitle, series)
-    return {**chart, "datasets": {"rows": rows}}
+    return small_multiples(_COLUMNS, title, subtitle, rows, series)
 
 
 def _median_rows(view: TrialView) -> list[Json]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from streamgauge.report.charts.style import Unit
+
 Section = Literal["rates", "latency", "resources"]
 Shape = Literal["lines", "areas", "points"]
-Unit = Literal["ms", "s", "records", "1/s", "cores", "GiB", "MiB/s", ""]
 
 MARKS_IN_SIGHT = 150
 """More boundaries of batches than this at once would be a curtain before the chart."""

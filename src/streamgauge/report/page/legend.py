@@ -8,16 +8,6 @@ from markupsafe import Markup
 
 from streamgauge.report.page.markup import tag
 
-SIGNS = {
-    "circle": "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",
-    "square": "M-.9,-.9L.9,-.9L.9,.9L-.9,.9Z",
-    "up": "M0,-1.1L1.15,.9L-1.15,.9Z",
-    "down": "M0,1.1L1.15,-.9L-1.15,-.9Z",
-    "diamond": "M0,-1.2L1.2,0L0,1.2L-1.2,0Z",
-    "cross": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
-}
-"""SVG paths round the origin, from -1 to 1, which Vega takes as shapes too."""
-
 
 def sign_key(colour: str, path: str, says: str) -> Markup:
     """Make the entry of what is drawn as a sign."""

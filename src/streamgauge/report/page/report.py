@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from streamgauge.files import write_for_user
-from streamgauge.report.page import figures, sections
+from streamgauge.report.page import sections, trial_charts
 from streamgauge.report.page.markup import tag
 from streamgauge.report.page.run_view import RunView, view_runs
 from streamgauge.report.page.shell import chart_library, make_page
@@ -34,7 +34,7 @@ def report_page(folders: Sequence[RunFolder]) -> str:
         library = meanwhile.submit(chart_library)
         runs = view_runs(folders)
         body = [_article(run) for run in runs]
-        data = [figures.common_data(), *(block for run in runs for block in _data(run))]
+        data = [trial_charts.common_data(), *(block for run in runs for block in _data(run))]
     title = ", ".join(run.record.id for run in runs)
     return make_page(title, body, data, library.result())
 
@@ -45,7 +45,7 @@ def _article(run: RunView) -> Markup:
         sections.verdict(run),
         sections.set_up(run),
         run.of_experiment.findings(run),
-        figures.charts(run),
+        trial_charts.charts(run),
         run.of_experiment.details(run),
         sections.correctness(run),
         sections.definitions(run),
@@ -56,4 +56,4 @@ def _article(run: RunView) -> Markup:
 
 def _data(run: RunView) -> Iterator[Markup]:
     yield from run.of_experiment.data(run)
-    yield from figures.run_data(run)
+    yield from trial_charts.run_data(run)

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from streamgauge.files import write_for_user
 from streamgauge.metrics import Metric, metric
-from streamgauge.report.charts.theme import chart_figure, configured
+from streamgauge.report.charts.style import LABELS, PALETTE, SIGNS
+from streamgauge.report.charts.theme import chart_of, themed
 from streamgauge.report.charts.ticks import ticks
-from streamgauge.report.charts.vega import LABELS, PALETTE
-from streamgauge.report.page.legend import SIGNS
+from streamgauge.report.page.figure import chart_figure
 from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.shell import chart_library, make_page
 from streamgauge.results.folder import RunFolder
@@ -59,9 +59,7 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
     declared = metric(name)
     scale, unit = _SCALED.get(declared.unit, (1.0, declared.unit))
     series = list(dict.fromkeys(point.series for point in points))
-    base = alt.Chart(
-        alt.InlineData(values=[_row(each, declared, scale) for each in points])
-    ).encode(
+    base = chart_of(_row(each, declared, scale) for each in points).encode(
         x=_axis(factor, points),
         color=alt.Color("series:N", scale=alt.Scale(domain=series, range=_colours(len(series)))),
         tooltip=["series:N", "at:N", "median:N", "range:N", "trials:Q"],
@@ -69,7 +67,7 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
     ends = [end * scale for point in points for end in (point.low, point.high)]
     value = alt.Y("value:Q", **_values(ends, unit, may_be_log=not _is_named(factor, points)))
     layers = (_bars if _is_named(factor, points) else _lines)(base, value, series)
-    return configured(alt.layer(*layers).properties(width="container", height=320), series)
+    return themed(alt.layer(*layers).properties(width="container", height=320), series)
 
 
 def _values(ends: Sequence[float], unit: str, *, may_be_log: bool) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from streamgauge.experiments.conclusions import in_growth
 from streamgauge.experiments.searches import SearchAnswer
-from streamgauge.report.charts.vega import QUIET
-from streamgauge.report.page.figures import frame
+from streamgauge.report.charts.style import QUIET
+from streamgauge.report.charts.theme import fitted, spec_of, themed
+from streamgauge.report.page.figure import figure
 from streamgauge.report.page.legend import line_key, sign, sign_key
 from streamgauge.report.page.markup import data, join, number, table, tag
 from streamgauge.report.page.run_view import RunView
@@ -18,16 +19,17 @@ from streamgauge.report.page.trial_table import latency_cell, link_to_charts
 from streamgauge.report.search.charts import (
     CEILING_DASH,
     HELD,
-    LOOKS,
     OVER,
+    SIGN_OF,
     Point,
-    ladder_spec,
-    latency_spec,
+    latency_chart,
+    rates_chart,
 )
 from streamgauge.report.search.trials import Rung, brackets, rungs
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
 
+_HEIGHT = 270
 _LADDER = (
     "The rates in the order in which they were tried, on a logarithmic axis. What is shaded lies"
     " between the highest rate that held and the lowest that did not."
@@ -114,9 +116,11 @@ def search_data(views: Sequence[SearchView]) -> Iterator[Markup]:
         if points := view.points():
             trials = [rung.trial for rung in view.rungs]
             ends = brackets(view.search)
-            yield data(f"{view.name}-ladder", ladder_spec(trials, points, ends, view.ceiling))
+            chart = rates_chart(trials, points, ends, view.ceiling)
+            yield data(f"{view.name}-ladder", spec_of(themed(fitted(chart, _HEIGHT))))
         if latencies := view.latencies():
-            yield data(f"{view.name}-latency", latency_spec(latencies, view.search.rate))
+            chart = latency_chart(latencies, view.search.rate)
+            yield data(f"{view.name}-latency", spec_of(themed(fitted(chart, _HEIGHT))))
 
 
 def _section(view: SearchView) -> Markup:
@@ -138,18 +142,18 @@ def _figures(view: SearchView) -> Iterator[Markup]:
         probed = any(point.kind == "probe" for point in points)
         note = tag("p", _LADDER + (_PROBE if probed else ""), class_="aside")
         legend = [*_kinds(points), *_lines(view)]
-        yield frame("Ladder of trials", note, *legend, data_spec=f"{view.name}-ladder")
+        yield figure("Ladder of trials", note, *legend, data_spec=f"{view.name}-ladder")
     if latencies := view.latencies():
         note = tag("p", _LATENCY.format(view.kind_of_latency), class_="aside")
         legend = [*_kinds(latencies), *_found_line(view)]
-        yield frame("Latency by rate", note, *legend, data_spec=f"{view.name}-latency")
+        yield figure("Latency by rate", note, *legend, data_spec=f"{view.name}-latency")
 
 
 def _kinds(points: Sequence[Point]) -> Iterator[Markup]:
     there = {point.kind for point in points}
-    for kind, look in LOOKS.items():
+    for kind, drawn in SIGN_OF.items():
         if kind in there:
-            yield sign_key(look.colour, look.path, kind)
+            yield sign_key(drawn.colour, drawn.path, kind)
 
 
 def _lines(view: SearchView) -> Iterator[Markup]:
@@ -184,8 +188,8 @@ def _row(view: SearchView, rung: Rung) -> Iterator[str]:
     yield number(format_rate(rung.rate), rung.rate)
     what = rung.role if schedule is None else f"{rung.role}, {schedule}"
     yield link_to_charts(view.run, rung.trial, what)
-    look = LOOKS[rung.kind]
-    yield tag("td", sign(look.colour, look.path), " ", "–" if rung.kind == "probe" else rung.kind)
+    drawn = SIGN_OF[rung.kind]
+    yield tag("td", sign(drawn.colour, drawn.path), " ", "–" if rung.kind == "probe" else rung.kind)
     for statistic in ("p50", "p95", "p99"):
         yield latency_cell(None if rung.kind == "probe" else _latency_s(result, statistic))
     yield rung.reason

@@ -11,16 +11,17 @@ from rich.console import RenderableType
 
 from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
-from streamgauge.report.charts.vega import Spec
 from streamgauge.report.page.trial_table import trials_table
 from streamgauge.report.search import terminal
 from streamgauge.report.search.page import search_data, search_sections, search_views
-from streamgauge.report.search.picture import ladders
+from streamgauge.report.search.picture import searches_picture
 from streamgauge.report.search.trials import carrying, latency_trials
 from streamgauge.report.view import Stamp, View
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from streamgauge.report.page.run_view import RunView
 
 _SURVEY = Stamp(
@@ -104,10 +105,10 @@ class SearchesView(View):
         """Yield the charts of the searches."""
         yield from search_data(search_views(run, self.searches))
 
-    def picture(self, run: RunView) -> Spec:
+    def picture(self, run: RunView) -> alt.TopLevelMixin:
         """Draw each search as a ladder."""
         found = search_views(run, self.searches)
-        return ladders(found) if found else super().picture(run)
+        return searches_picture(found) if found else super().picture(run)
 
     def _carrying(self) -> list[TrialResult]:
         numbers = {rung.trial for search in self.searches for rung in carrying(search)}

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import altair as alt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
 from streamgauge.measure.ingestion import staircase
-from streamgauge.report.charts import vega
+from streamgauge.report.charts.over_time import value_axis
+from streamgauge.report.charts.style import PALETTE
+from streamgauge.report.charts.theme import chart_of, spec_of, themed
 from streamgauge.report.page.markup import join, tag
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
-from streamgauge.spec.values import Json
 from streamgauge.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 SHOWN = (100, 500)
 """Consecutive records whose append times are drawn."""
-_SIZE: vega.Spec = {"width": 500, "height": 170}
 _HOW_TO_READ = (
     "Records in the order of the log, with the time at which the broker appended them, from the"
     " first one on. The records of a step share one time."
@@ -57,21 +58,14 @@ def staircases(folder: RunFolder, result: TrialResult) -> Iterator[tuple[str, li
             yield title, steps
 
 
-def chart(steps: Sequence[int]) -> vega.Spec:
-    """Return a staircase in Vega-Lite, data included."""
-    rows: list[Json] = [{"x": record, "v": at_ms} for record, at_ms in enumerate(steps, 1)]
-    axis: vega.Spec = {"title": None, "grid": False, "tickCount": 5}
-    last: vega.Spec = {"domain": [1, len(steps)], "nice": False}
-    return {
-        **_SIZE,
-        "config": vega.CONFIG,
-        "data": {"values": rows},
-        "mark": {"type": "line", "interpolate": "step-after", "color": vega.PALETTE[0]},
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative", "axis": axis, "scale": last},
-            "y": vega.value_axis("ms"),
-        },
-    }
+def chart(steps: Sequence[int]) -> alt.TopLevelMixin:
+    """Draw a staircase."""
+    rows = [{"x": record, "v": at_ms} for record, at_ms in enumerate(steps, 1)]
+    axis = alt.Axis(title=None, grid=False, tickCount=5)
+    last = alt.Scale(domain=[1, len(steps)], nice=False)
+    drawn = chart_of(rows).mark_line(interpolate="step-after", color=PALETTE[0])
+    encoded = drawn.encode(x=alt.X("x:Q", axis=axis, scale=last), y=value_axis("ms"))
+    return themed(encoded.properties(width=500, height=170))
 
 
 def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Markup]:
@@ -84,7 +78,7 @@ def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Markup]:
         yield tag("p", f"The append times of trial {result.spec.number} cannot be read: {reason}")
         return
     for title, steps in found:
-        svg = Markup(vegalite_to_svg(chart(steps)))  # noqa: S704 - it escapes texts itself
+        svg = Markup(vegalite_to_svg(spec_of(chart(steps))))  # noqa: S704 - it escapes texts itself
         place = tag(
             "div", svg, class_="chart", role="img", aria_label=title, style="cursor: default"
         )

@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.report.charts.ticks import ticks
 from streamgauge.report.page.report import report_page
-from streamgauge.report.search.charts import LOOKS
+from streamgauge.report.search.charts import SIGN_OF
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
@@ -107,7 +107,7 @@ def test_the_bracket_closes_to_the_answer(folder: RunFolder, page: str) -> None:
 def test_the_ceiling_is_drawn_where_it_is_known(page: str, tmp_path: Path) -> None:
     spec = spec_of(page, "run-0-search-0-ladder")
     assert rows_of(spec, "rule") == [{"rate": 5000.0}]
-    low, high = spec["encoding"]["y"]["scale"]["domain"]
+    low, high = spec["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     assert low < 1000 < 5000 < high
     assert "harness ceiling (noop): 5k/s" in page
     unknown = page_of(write_search(tmp_path, asked(1000.0, 1500.0), simulate(ENGINE)))
@@ -212,14 +212,14 @@ def test_a_probe_that_died_has_no_place_in_the_ladder(tmp_path: Path) -> None:
     page = page_of(write_search(tmp_path, asked(), run))
     spec = spec_of(page, "run-0-search-0-ladder")
     assert "probe" not in {row["kind"] for row in rows_of(spec, "point")}
-    assert spec["encoding"]["x"]["axis"]["values"][0] == 1
+    assert spec["layer"][-1]["encoding"]["x"]["axis"]["values"][0] == 1
     assert "alert(1)</script>" not in page
     assert "it died: &lt;/script&gt;" in page
 
 
 def test_no_verdict_is_told_by_colour_alone() -> None:
-    assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
-    assert len({look.path for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look.colour for look in SIGN_OF.values()}) == len(SIGN_OF)
+    assert len({look.path for look in SIGN_OF.values()}) == len(SIGN_OF)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.report.charts.theme import spec_of
 from streamgauge.report.page.run_view import view_runs
 from streamgauge.report.study.append_times import chart
 from streamgauge.results.folder import RunFolder
@@ -55,5 +56,5 @@ def test_a_file_that_is_cut_off_is_told(
 
 
 def test_every_record_is_in_the_chart() -> None:
-    rows = chart([0, 0, 1])["data"]
+    rows = spec_of(chart([0, 0, 1]))["data"]
     assert rows == {"values": [{"x": 1, "v": 0}, {"x": 2, "v": 0}, {"x": 3, "v": 1}]}

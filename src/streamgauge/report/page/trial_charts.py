@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from streamgauge.report.charts import vega
 from streamgauge.report.charts.data.latencies import Histogram, nines, pooled
 from streamgauge.report.charts.data.trial import TrialView, label
+from streamgauge.report.charts.over_time import distribution_spec, time_spec
+from streamgauge.report.charts.style import DASHES, FLOOR_MS, PALETTE
 from streamgauge.report.charts.ticks import FEWEST_TICKS, STEPS
 from streamgauge.report.charts.time_charts import (
     MARKS_IN_SIGHT,
@@ -20,6 +21,7 @@ from streamgauge.report.charts.time_charts import (
     Section,
     charts_of,
 )
+from streamgauge.report.page.figure import figure
 from streamgauge.report.page.markup import data, tag
 from streamgauge.report.page.run_view import RunView
 from streamgauge.spec.values import Json
@@ -57,35 +59,21 @@ def charts(run: RunView) -> Markup:
     )
 
 
-def frame(title: str, note: Markup, *legend: Markup, **attributes: str | None) -> Markup:
-    """Make the frame of a chart, which stays hidden until there is something to draw."""
-    caption = tag("figcaption", tag("h3", title), note, tag("ul", *legend, class_="legend"))
-    place = tag(
-        "div",
-        class_="chart",
-        tabindex="0",
-        role="group",
-        aria_roledescription="chart",
-        aria_label=title,
-    )
-    return tag("figure", caption, place, hidden=True, **attributes)
-
-
 def common_data() -> Markup:
     """Return what all charts of a page share: how they are drawn."""
     drawn: dict[str, Json] = {chart.name: _how(chart) for chart in TIME_CHARTS}
-    dashes: list[Json] = [list(dash) for dash in vega.DASHES]
+    dashes: list[Json] = [list(dash) for dash in DASHES]
     steps: list[Json] = [list(each) for each in STEPS]
     return data(
         "page",
         {
             "charts": drawn,
-            "distribution": vega.distribution_spec(),
-            "colours": list(vega.PALETTE),
+            "distribution": distribution_spec(),
+            "colours": list(PALETTE),
             "dashes": dashes,
             "steps": steps,
             "fewest": FEWEST_TICKS,
-            "floor": vega.FLOOR_MS,
+            "floor": FLOOR_MS,
             "marks": MARKS_IN_SIGHT,
         },
     )
@@ -123,10 +111,10 @@ def _line(group: str, place: int, histogram: Histogram, *, bold: bool) -> Json:
 
 def _how(chart: Chart) -> Json:
     return {
-        "spec": vega.time_spec(chart),
+        "spec": time_spec(chart),
         "unit": chart.unit,
         "shape": chart.shape,
-        "colours": [vega.PALETTE[place] for place in chart.colours],
+        "colours": [PALETTE[place] for place in chart.colours],
         "dashed": chart.dashed,
     }
 
@@ -175,7 +163,7 @@ def _section(title: str, section: Section) -> Markup:
 
 
 def _figure(chart: Chart) -> Markup:
-    return frame(
+    return figure(
         chart.title,
         tag("p", chart.note, " ", tag("span", class_="said"), class_="aside"),
         data_chart=chart.name,
@@ -188,4 +176,4 @@ def _distribution_figure(views: Sequence[TrialView]) -> Markup:
     several = len(set(tried)) < len(tried)
     bold = " Thin is one trial, bold are all its repeats together." if several else ""
     note = tag("p", f"{_DISTRIBUTION}{bold}", class_="aside")
-    return frame("Percentiles of latency", note, class_="distribution")
+    return figure("Percentiles of latency", note, class_="distribution")
