@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from streamgauge.errors import NotReady
-from streamgauge.runner import cluster_place
+from streamgauge.runner.placement import cluster_place
 from streamgauge.services.service import Options, RunningService
 from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 from streamgauge.services.spark.endpoint import SparkEndpoint

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.engines.job import ProcessJob, start_job
@@ -24,7 +24,6 @@ from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.spark.private import CONF_DIR, private_folder, spark_home
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, JobSpec, Modes, Problem, Resources
-from streamgauge.spec.workload import Workload
 
 
 class SparkEngine:
@@ -107,8 +106,7 @@ def _jars(job: JobSpec) -> tuple[str, ...]:
 
 
 def _streams(job: JobSpec) -> tuple[str, ...]:
-    workload = cast(type[Workload], registry.load("workloads", job.workload))
-    return workload.queries[job.query].streams
+    return registry.load("workloads", job.workload).queries[job.query].streams
 
 
 def _executors_secrets(endpoints: Endpoints) -> dict[str, str]:
