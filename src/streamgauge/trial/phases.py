@@ -6,7 +6,6 @@ prepare → (preload) → start → consume → warm-up → measure → run on �
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -37,17 +36,17 @@ from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Engine, Job, Resources, TellsInstances
+from streamgauge.spec.engine import Engine, Job
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, Query
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, Outcome
-from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
-from streamgauge.trial.probes import DRIVER, ReportedCpu, trial_probes
+from streamgauge.trial.instances import Instances
+from streamgauge.trial.probes import ReportedCpu, engine_processes, trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
@@ -86,7 +85,7 @@ class Trial:
         self.outcome.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
         self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
-        self._cpus = sorted(os.sched_getaffinity(0))
+        self.instances = Instances(self.outcome, bench, self.engine)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
@@ -105,7 +104,7 @@ class Trial:
             self._break_off(TrialInvalid(f"cannot record the trial: {error}"))
         finally:
             self.outcome.clock_moved_s = self.watch.clock_moved_s
-            self._collect_logs()
+            self.instances.collect_logs(self.folder / "logs")
             self._clean_up()
         return self._result()
 
@@ -117,11 +116,6 @@ class Trial:
 
     def _result(self) -> TrialResult:
         return record.result(self.outcome, self.query, answers=self.engine.answers)
-
-    def _collect_logs(self) -> None:
-        for service in self.bench.services.values():
-            if service.collect is not None:
-                service.collect(self.folder / "logs")
 
     def _clean_up(self) -> None:
         """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
@@ -150,7 +144,7 @@ class Trial:
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
-                self._look_at_hosts()
+                self.instances.look(self.endpoints, self._announce)
                 self._prepare_tables()
                 self.channel.create()
                 self.bench.release()
@@ -163,7 +157,7 @@ class Trial:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
-                stack.callback(self._note_instances, job)
+                stack.callback(self.instances.note, job)
                 self.watch.job = job
                 if not self.spec.preload and not sender_first:
                     sender.ready(SENDER_LIMIT_S)
@@ -199,18 +193,6 @@ class Trial:
                 self.outcome.sender = sender.finish()
                 self.outcome.checkpoints_ms = self._checkpoints()
 
-    def _note_instances(self, job: Job) -> None:
-        """Keep where the engine's instances ran, and warn of those that were lost."""
-        if not isinstance(job, TellsInstances):
-            return
-        self.outcome.instances = list(job.instances())
-        for each in self.outcome.instances:
-            if each.lost_ms is not None:
-                self.outcome.warnings.append(
-                    f"instance {each.name} of the engine on {each.host} was lost:"
-                    f" {each.reason or 'no reason is known'}"
-                )
-
     def _checkpoints(self) -> list[int]:
         """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
         if self.outcome.job.checkpoint_s is None or self.outcome.measured is None:
@@ -226,25 +208,9 @@ class Trial:
                 found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
                 self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
 
-    def _look_at_hosts(self, *, before: bool = True) -> None:
-        """Look at the hosts of a given cluster from inside, and compare their clocks with ours."""
-        cluster = self.bench.cluster_of(self.engine)
-        if self.spec.resources.instances is None or cluster is None or cluster.members:
-            return
-        look = look_at_hosts if before else look_at_clocks
-        found = look(self.bench.spark(), cluster.endpoint, self.endpoints, self.outcome.job)
-        for host, offset_s in found.items():
-            known_s = self.outcome.clock_offsets_s.get(host, 0.0)
-            self.outcome.clock_offsets_s[host] = max(offset_s, known_s, key=abs)
-        worst_s = max(self.outcome.clock_offsets_s.values(), key=abs)
-        self.outcome.clock_offset_s = max(worst_s, self.outcome.clock_offset_s or 0.0, key=abs)
-        self._announce({"note": f"clocks of the cluster's hosts: {told(found)}"})
-
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
-        roots |= {"engine": job.processes, "sender": lambda: sender.pids}
-        if isinstance(job, TellsInstances):
-            roots |= {"engine": job.instance_processes, DRIVER: job.processes}
+        roots |= {**engine_processes(job), "sender": lambda: sender.pids}
         probes = trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
@@ -259,8 +225,7 @@ class Trial:
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
-        cores = self._pinned
-        cpus = self._cpus[cores:] if cores else ()
+        cpus = self.instances.others_cpus()
         sending = self.transport.sending(self.endpoints)
         sender = Senders.start(
             self.spec, self.endpoints, sending, self.folder, pulse=self._pulse, affinity=cpus
@@ -270,31 +235,8 @@ class Trial:
         return sender
 
     def _start_engine(self) -> Job:
-        cluster = self.bench.cluster_of(self.engine)
-        resources = Resources(self._engine_cpus(), None if cluster is None else cluster.endpoint)
-        if cluster is not None and cluster.members and self._pinned is None:
-            self.outcome.warnings.append(
-                f"{self.spec.resources.told()}: these are more CPUs than this machine's"
-                f" {len(self._cpus)}, so no instance has CPUs of its own"
-            )
+        resources = self.instances.resources()
         return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
-
-    @property
-    def _pinned(self) -> int | None:
-        """How many CPUs of this machine are the engine's, or its instances'; None for any."""
-        resources = self.spec.resources
-        if resources.instances is None:
-            return resources.cores
-        service = self.bench.cluster_of(self.engine)
-        wanted = resources.instances * resources.instance_cores
-        ours = service is not None and service.members
-        return wanted if ours and wanted <= len(self._cpus) else None
-
-    def _engine_cpus(self) -> tuple[int, ...]:
-        """Return the CPUs of the process that we start; a driver may use any."""
-        if self.spec.resources.instances is not None:
-            return tuple(self._cpus)
-        return tuple(self._cpus[: self._pinned])
 
     @property
     def _marker_key(self) -> Callable[[Marker], str] | None:
@@ -428,7 +370,7 @@ class Trial:
 
     def _validate(self) -> None:
         with self._phase("validate"):
-            self._look_at_hosts(before=False)
+            self.instances.look_again(self.endpoints, self._announce)
             tables = self._record_tables()
             recorded = self.transport.read_back(
                 self.spec, self.endpoints, self.folder, self._output_ends

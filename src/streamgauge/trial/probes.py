@@ -51,6 +51,13 @@ def trial_probes(
     }
 
 
+def engine_processes(job: Job) -> dict[str, Callable[[], Sequence[int]]]:
+    """Return what finds the processes of an engine by role."""
+    if not isinstance(job, TellsInstances):
+        return {"engine": job.processes}
+    return {"engine": job.instance_processes, DRIVER: job.processes}
+
+
 class ReportedCpu:
     """Turns the CPU time that an engine's instances report into cores since the last sample."""
 
