@@ -45,7 +45,7 @@ class Bench:
     release: Callable[[], None] = lambda: None
     """Ends that session where it is on a cluster, which an engine's job needs for itself."""
 
-    def cluster_of(self, engine: Engine) -> RunningService[Endpoint] | None:
+    def cluster_of(self, engine: Engine | None) -> RunningService[Endpoint] | None:
         """Return what runs an engine's instances; None for an engine in one process."""
         return self.services.get(engine.cluster) if isinstance(engine, HasInstances) else None
 

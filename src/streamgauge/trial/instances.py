@@ -14,12 +14,12 @@ from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
 class Instances:
     """Says what the engine may use, looks at its cluster, and keeps where its instances ran."""
 
-    def __init__(self, outcome: Outcome, bench: Bench, engine: Engine) -> None:
+    def __init__(self, outcome: Outcome, bench: Bench, engine: Engine | None) -> None:
         self._outcome = outcome
         self._bench = bench
         self._asked = outcome.spec.resources
         self._cpus = tuple(sorted(os.sched_getaffinity(0)))
-        several = self._asked.instances is not None
+        several = self._asked.instances is not None and engine is not None
         self._cluster = bench.cluster_of(engine) if several else None
         self._ours = self._cluster is not None and bool(self._cluster.members)
 

@@ -85,7 +85,7 @@ class Trial:
         self.outcome.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
         self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
-        self.instances = Instances(self.outcome, bench, self.engine)
+        self.instances = Instances(self.outcome, bench, None if job is None else self.engine)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
