@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import pyspark
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -197,8 +198,9 @@ class Session:
             raise NotReady(
                 f"the Spark cluster {place.cluster.address} does not give what is asked for:"
                 f" {missing}{has}",
-                f"It needs {place.executors} free workers, each with {place.slots} cores and"
-                f" {format_size(place.memory)} of memory.",
+                f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
+                f" {place.slots} cores and {format_size(place.memory)} of memory; what Spark itself"
+                f" says is in {self._log}.",
             )
 
     def _launch(self, conf: SparkConf) -> JavaGateway:
