@@ -36,8 +36,9 @@ _DAEMON = {
 _SETTINGS = {
     "spark.authenticate": "true",
     "spark.master.rest.enabled": "false",
+    # A port that somebody took since we chose it is told, not exchanged for the next one.
+    "spark.port.maxRetries": "0",
     "spark.ui.killEnabled": "false",
-    "spark.worker.ui.compressedLogFileLengthCacheSize": "1",
 }
 _ANSWER_S = 1.0
 _SPARE_MEMORY = 64 << 20
