@@ -156,13 +156,13 @@ def hosts(folder: Path) -> Iterator[Hosts]:
         stack.enter_context(made.program(BROKER, _SERVICES))
         stack.enter_context(made.program(RELAY, _RELAY))
         stack.enter_context(made.daemon(FIRST, "master.Master", "--port", "7077"))
-        _await(made, "first-master.Master.log", "", made.inside(FIRST, sys.executable, "-c", _TRY))
+        subprocess.run(made.inside(FIRST, sys.executable, "-c", _AWAIT_MASTER), check=True)
         stack.enter_context(made.worker(FIRST))
         stack.enter_context(made.worker(SECOND))
         yield made
 
 
-_TRY = f"""
+_AWAIT_MASTER = f"""
 import socket, time
 for _ in range(600):
     try:
@@ -171,10 +171,6 @@ for _ in range(600):
     except OSError:
         time.sleep(0.1)
 """
-
-
-def _await(made: Hosts, log: str, sign: str, argv: list[str | Path]) -> None:
-    subprocess.run([str(word) for word in argv], check=True)
 
 
 def _join(space: str, switch: str, name: str, address: str) -> None:
