@@ -76,18 +76,27 @@ def offered(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Wor
 
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    asked = loader.loadClass(f"{_MESSAGES}RequestMasterState$").getField("MODULE$").get(None)
-    kind = jvm.scala.reflect.ClassTag.apply(loader.loadClass(f"{_MESSAGES}MasterStateResponse"))
+    load = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass
+    asked = load(f"{_MESSAGES}RequestMasterState$").getField("MODULE$").get(None)
+    kind = jvm.scala.reflect.ClassTag.apply(load(f"{_MESSAGES}MasterStateResponse"))
+    # The environment's methods name classes that are not there, so only fields can be had.
+    environment = _field(load("org.apache.spark.SparkEnv$"), "env", None)
+    rpc = _field(load("org.apache.spark.SparkEnv"), "rpcEnv", environment)
     for host, port in masters:
         address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
         try:
-            rpc = jvm.org.apache.spark.SparkEnv.get().rpcEnv()
             told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
         except Py4JJavaError:  # that one stands by, or does not understand us
             continue
         return [_worker(each) for each in told.workers() if each.state().toString() == "ALIVE"]
     return []
+
+
+def _field(of: JavaObject, name: str, owner: JavaObject | None) -> JavaObject:
+    """Return what is in a private field."""
+    found = of.getDeclaredField(name)
+    found.setAccessible(True)
+    return found.get(owner)
 
 
 def _worker(told: JavaObject) -> Worker:
