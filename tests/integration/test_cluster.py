@@ -19,7 +19,7 @@ from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.trial import LEAST_MEMORY, ResourceSpec, TrialResult
 from streamgauge.trial.bench import Bench, Event
 from streamgauge.trial.run import run_trial
-from streamgauge.validation import hosts, session
+from streamgauge.validation import hosts
 from streamgauge.validation.session import Place, Session
 from tests.integration.trials import make_spec
 
@@ -153,13 +153,10 @@ def test_what_a_trial_needs_is_looked_at_from_inside(
 
 
 def test_a_cluster_that_is_too_small_says_what_it_has(
-    cluster: RunningService[SparkEndpoint],
-    validator: Session,
-    monkeypatch: pytest.MonkeyPatch,
+    cluster: RunningService[SparkEndpoint], validator: Session
 ) -> None:
-    monkeypatch.setattr(session, "_FIRST_LOOK_S", 4.0)
     validator.move(Place(cluster.endpoint, 3, 1))
-    has = r"2 of 3 executors .* have free: 127.0.0.1 \(63 cores, 64 MiB\)"
+    has = r"there is room for 2 of 3 executors; it has 127.0.0.1 \(64 cores, 576 MiB\), 127"
     try:
         with pytest.raises(NotReady, match=has):
             validator.get()

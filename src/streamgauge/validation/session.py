@@ -59,8 +59,7 @@ _SETTINGS = {
 }
 _LOCAL = SparkEndpoint("local")
 _START_S = 120.0
-_FIRST_LOOK_S = 12.0
-_EXECUTORS_S = 30.0
+_EXECUTORS_S = 45.0
 
 
 @dataclass(frozen=True)
@@ -149,6 +148,9 @@ class Session:
 
     def stop(self) -> None:
         """Stop Spark and its JVM, which PySpark by itself leaves running until we end."""
+        if self._conf is not None:
+            shutil.rmtree(self._conf, ignore_errors=True)
+            self._conf = None
         if self._jvm is None:
             return
         if self._spark is not None and self._jvm.alive:  # else PySpark would warn
@@ -162,9 +164,6 @@ class Session:
         self._jvm.stop()
         self._jvm = self._spark = None
         shutil.rmtree(self._temporary, ignore_errors=True)
-        if self._conf is not None:
-            shutil.rmtree(self._conf, ignore_errors=True)
-            self._conf = None
 
     def __enter__(self) -> Self:
         return self
@@ -186,22 +185,23 @@ class Session:
 
     def _await_executors(self, spark: SparkSession, place: Place) -> None:
         """Wait until the cluster gives us what was asked for: Spark itself would wait forever."""
-        missing = executors.missing(spark, place.executors, _FIRST_LOOK_S)
+        workers = executors.workers(spark, places(place.cluster.master))
+        room = sum(each.room(place.slots, place.memory) for each in workers)
+        if workers and room < place.executors:
+            missing: str | None = f"there is room for {room} of {place.executors} executors"
+        else:
+            missing = executors.missing(spark, place.executors, _EXECUTORS_S)
         if missing is None:
             return
-        free = executors.offered(spark, places(place.cluster.master))
-        if any(each.slots >= place.slots and each.memory >= place.memory for each in free):
-            missing = executors.missing(spark, place.executors, _EXECUTORS_S)
-        if missing is not None:
-            self.stop()
-            has = f"; its workers have free: {', '.join(map(str, free))}" if free else ""
-            raise NotReady(
-                f"the Spark cluster {place.cluster.address} does not give what is asked for:"
-                f" {missing}{has}",
-                f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
-                f" {place.slots} cores and {format_size(place.memory)} of memory; what Spark itself"
-                f" says is in {self._log}.",
-            )
+        self.stop()
+        has = f"; it has {', '.join(map(str, workers))}" if workers else ""
+        raise NotReady(
+            f"the Spark cluster {place.cluster.address} does not give what is asked for:"
+            f" {missing}{has}",
+            f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
+            f" {place.slots} cores and {format_size(place.memory)} of memory; what Spark itself"
+            f" says is in {self._log}.",
+        )
 
     def _launch(self, conf: SparkConf) -> JavaGateway:
         """Start the JVM as PySpark does, but as a child of ours; it lives as long as its stdin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -95,7 +96,11 @@ class SparkEngine:
             return start({}, _environment(SparkEndpoint("local"), CONF_DIR))
         cluster = SparkEndpoint.of(resources.cluster)
         conf = private_folder({**cluster.private_settings(), **_executors_secrets(endpoints)})
-        started = start(cluster.settings(), _environment(cluster, conf))
+        try:
+            started = start(cluster.settings(), _environment(cluster, conf))
+        except BaseException:
+            shutil.rmtree(conf, ignore_errors=True)
+            raise
         return ClusterJob(started, folder, conf)
 
 

@@ -21,11 +21,15 @@ _DRIVER = "driver"
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker of a standalone cluster has free."""
+    """What a worker of a standalone cluster has in all; what of it is in use is not told."""
 
     host: str
     slots: int
     memory: int
+
+    def room(self, slots: int, memory: int) -> int:
+        """Return how many executors of that size fit into it."""
+        return min(self.slots // slots, self.memory // memory)
 
     def __str__(self) -> str:
         return f"{self.host} ({self.slots} cores, {format_size(self.memory)})"
@@ -70,8 +74,8 @@ def missing(
     return None
 
 
-def offered(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Worker]:
-    """Return the workers that live, as the first of a standalone cluster's masters tells."""
+def workers(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Worker]:
+    """Return the workers of a standalone cluster, as the first of its masters tells."""
     from py4j.protocol import Py4JJavaError
 
     jvm = spark.sparkContext._jvm
@@ -88,7 +92,7 @@ def offered(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Wor
             told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
         except Py4JJavaError:  # that one stands by, or does not understand us
             continue
-        return [_worker(each) for each in told.workers() if each.state().toString() == "ALIVE"]
+        return [Worker(w.host(), w.cores(), w.memory() << 20) for w in told.workers()]
     return []
 
 
@@ -97,10 +101,6 @@ def _field(of: JavaObject, name: str, owner: JavaObject | None) -> JavaObject:
     found = of.getDeclaredField(name)
     found.setAccessible(True)
     return found.get(owner)
-
-
-def _worker(told: JavaObject) -> Worker:
-    return Worker(told.host(), told.coresFree(), told.memoryFree() << 20)
 
 
 def _seen(executor: JavaObject) -> InstanceSeen:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +32,7 @@ def write_private(file: Path, settings: Mapping[str, str]) -> None:
 
 def private_folder(settings: Mapping[str, str]) -> Path:
     """Make a configuration folder, closed to others, that gives these settings to Spark."""
-    folder = Path(tempfile.mkdtemp(prefix="spark-conf-", dir=runtime.runtime_dir()))
+    folder = runtime.owned_folder("spark-conf")
     for file in CONF_DIR.iterdir():
         shutil.copy(file, folder)
     write_private(folder / DEFAULTS, settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady
+from streamgauge.services import detached, runtime
 from streamgauge.services.spark import packages
 from streamgauge.services.spark.private import private_folder
 
@@ -69,3 +70,17 @@ def test_secrets_lie_where_only_this_user_reads() -> None:
     assert file.read_text() == "spark.authenticate.secret=a\\\\b\n"
     assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
     assert (folder / "log4j2.properties").exists()
+    assert runtime.abandoned_folders() == []
+
+
+def test_secrets_of_a_killed_run_are_found_to_be_removed() -> None:
+    ask = (
+        "from streamgauge.services.spark.private import private_folder\n"
+        "print(private_folder({'a': 'hidden'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    folder = Path(done.stdout.strip())
+    assert runtime.abandoned_folders() == [folder]
+    assert detached.leftovers() == [f"folder {folder}"]
+    detached.remove_leftovers()
+    assert not folder.exists()
