@@ -124,6 +124,8 @@ def test_executors_on_this_machine_are_found_by_their_application(tmp_path: Path
         process.start([*wait, "app-1"], log=tmp_path / "a", pipe_stdin=True) as ours,
         process.start([*wait, "app-2"], log=tmp_path / "b", pipe_stdin=True) as other,
     ):
+        # One that is just becoming the program has no command line for a moment.
+        process.wait_until(lambda: bool(near.instance_processes()), ours, 10, "the executor")
         assert near.instance_processes() == [ours.pid]
         assert other.pid not in near.instance_processes()
     assert near.instance_processes() == []
