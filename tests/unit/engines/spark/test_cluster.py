@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engines.spark import SparkEngine
+from streamgauge.engines.spark import SparkEngine, engine
 from streamgauge.engines.spark.executors import ClusterJob, Told
 from streamgauge.engines.spark.reported import ReportedCpu
 from streamgauge.errors import UsageError
-from streamgauge.spec.engine import JobSpec
+from streamgauge.services.kafka.endpoint import KafkaEndpoint
+from streamgauge.services.redis import RedisEndpoint
+from streamgauge.services.spark import packages
+from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.engine import JobSpec, Resources
 from streamgauge.spec.trial import InstanceSeen
 
 
@@ -90,6 +95,9 @@ class Driver:
     def processes(self) -> list[int]:
         return [1]
 
+    def clean(self) -> None:
+        pass
+
 
 def executor(host: str) -> InstanceSeen:
     return InstanceSeen(name="0", host=host, slots=1, added_ms=1)
@@ -141,3 +149,54 @@ def test_cpu_time_is_read_from_what_executors_send() -> None:
         assert reported.seconds() == {"0": 2.5, "1": 0.5}
         port = reported.settings()["spark.metrics.conf.executor.sink.graphite.port"]
         assert int(port) > 0
+
+
+@pytest.mark.parametrize("master", ["spark://m:7077", "k8s://https://api:6443", "yarn"])
+def test_a_job_is_given_what_its_cluster_needs(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of clusters that cannot be tried here, the settings that they lead to are looked at."""
+    monkeypatch.setenv("STREAMGAUGE_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setattr(engine.jars, "ensure", lambda name: [Path(f"/jars/{name}.jar")])
+    seen: dict[str, Any] = {}
+
+    def start_job(*argv: Any, env: dict[str, str]) -> Driver:
+        seen.update(job=argv[1], env=env)
+        return Driver()
+
+    monkeypatch.setattr(engine, "start_job", start_job)
+    archives = {"spark.archives": "/packages.tgz#packages"}
+    monkeypatch.setattr(packages, "settings", lambda: archives)
+    cluster = SparkEndpoint(
+        master,
+        "10.0.0.9",
+        python="python3.11",
+        sends_packages=True,
+        defaults={"spark.kubernetes.container.image": "registry/image"},
+        password="hidden",
+    )
+    redis = RedisEndpoint("10.0.0.3", 6379, password="of-redis")
+    ways = Endpoints("kafka", KafkaEndpoint("k:1"), {}, None, 1, "g", services={"redis": redis})
+    started = SparkEngine().start(job(), ways, Resources((0,), cluster), tmp_path)
+    told = seen["job"].settings
+    expected = {
+        "spark.master": master,
+        "spark.driver.host": "10.0.0.9",
+        "spark.executor.instances": "2",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "2048m",
+        "spark.jars": "/jars/spark-kafka.jar",
+        **archives,
+    }
+    assert expected.items() <= told.items()
+    assert seen["env"]["PYSPARK_PYTHON"] == "python3.11"
+    assert not any("hidden" in text or "of-redis" in text for text in told.values())
+    conf = Path(seen["env"]["SPARK_CONF_DIR"])
+    assert (conf / "spark-defaults.conf").read_text().splitlines() == [
+        "spark.kubernetes.container.image=registry/image",
+        "spark.authenticate=true",
+        "spark.authenticate.secret=hidden",
+        "spark.executorEnv.STREAMGAUGE_REDIS_PASSWORD=of-redis",
+    ]
+    started.clean()
+    assert not conf.exists()
