@@ -59,6 +59,8 @@ _SETTINGS = {
 }
 _LOCAL = SparkEndpoint("local")
 _START_S = 120.0
+_FIRST_LOOK_S = 5.0
+"""Longer than executors take on a machine that has time for them."""
 _EXECUTORS_S = 45.0
 
 
@@ -185,10 +187,13 @@ class Session:
 
     def _await_executors(self, spark: SparkSession, place: Place) -> None:
         """Wait until the cluster gives us what was asked for: Spark itself would wait forever."""
+        missing = executors.missing(spark, place.executors, _FIRST_LOOK_S)
+        if missing is None:
+            return
         workers = executors.workers(spark, places(place.cluster.master))
         room = sum(each.room(place.slots, place.memory) for each in workers)
         if workers and room < place.executors:
-            missing: str | None = f"there is room for {room} of {place.executors} executors"
+            missing = f"there is room for {room} of {place.executors} executors"
         else:
             missing = executors.missing(spark, place.executors, _EXECUTORS_S)
         if missing is None:

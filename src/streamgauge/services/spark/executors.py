@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,9 +76,19 @@ def missing(
 
 
 def workers(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Worker]:
-    """Return the workers of a standalone cluster, as the first of its masters tells."""
-    from py4j.protocol import Py4JJavaError
+    """Return the workers of a standalone cluster, as the first of its masters tells.
 
+    None where Spark does not let us ask: this is nothing that it promises.
+    """
+    from py4j.protocol import Py4JError
+
+    for host, port in masters:
+        with suppress(Py4JError):  # that one stands by, or is of another version
+            return _workers(spark, host, port)
+    return []
+
+
+def _workers(spark: SparkSession, host: str, port: int) -> list[Worker]:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     load = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass
@@ -86,14 +97,9 @@ def workers(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Wor
     # The environment's methods name classes that are not there, so only fields can be had.
     environment = _field(load("org.apache.spark.SparkEnv$"), "env", None)
     rpc = _field(load("org.apache.spark.SparkEnv"), "rpcEnv", environment)
-    for host, port in masters:
-        address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
-        try:
-            told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
-        except Py4JJavaError:  # that one stands by, or does not understand us
-            continue
-        return [Worker(w.host(), w.cores(), w.memory() << 20) for w in told.workers()]
-    return []
+    address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
+    told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
+    return [Worker(w.host(), w.cores(), w.memory() << 20) for w in told.workers()]
 
 
 def _field(of: JavaObject, name: str, owner: JavaObject | None) -> JavaObject:
