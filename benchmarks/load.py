@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.load.messages import SenderJob, SenderSummary
+from streamgauge.load.protocol import SenderJob, SenderSummary
 from streamgauge.load.senders import Senders
 from streamgauge.planning import load_workload
 from streamgauge.services import jars

@@ -14,7 +14,7 @@ from streamgauge.metrics import metric
 
 _LIMIT = re.compile(r"\s*([\w.-]+)\s*:\s*([+-])\s*(\d+(?:\.\d*)?)\s*%\s*")
 
-Outcome = Literal["held", "exceeded", "cannot be told"]
+LimitOutcome = Literal["held", "exceeded", "cannot be told"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Checked:
     limit: str
     other: str
     place: str
-    outcome: Outcome
+    outcome: LimitOutcome
     reason: str
 
 
@@ -83,7 +83,7 @@ def _check(limit: Limit, comparison: Comparison) -> Iterator[Checked]:
         yield Checked(name, comparison.other, pair.name, *_outcome(limit, pair))
 
 
-def _outcome(limit: Limit, pair: Pair) -> tuple[Outcome, str]:
+def _outcome(limit: Limit, pair: Pair) -> tuple[LimitOutcome, str]:
     if pair.obstacles:
         return "cannot be told", f"not comparable, because {'; '.join(pair.obstacles)}"
     found = next((each for each in pair.metrics if each.metric == limit.metric), None)

@@ -12,7 +12,7 @@ from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 
-class Stairs(WayToSend):
+class SharedTimes(WayToSend):
     """How one way to send shares append times, on average."""
 
     records: float
@@ -24,7 +24,7 @@ class AppendTimes(Model):
     """How exact the append times are."""
 
     trials: int
-    append_times: tuple[Stairs, ...]
+    append_times: tuple[SharedTimes, ...]
 
 
 class AppendTime:
@@ -51,7 +51,7 @@ class AppendTime:
     def answer(self, history: Sequence[TrialResult]) -> AppendTimes:
         """Return records per append time and step width of each combination, on average."""
         found = tuple(
-            Stairs(
+            SharedTimes(
                 **way_to_send(result.spec),
                 records=result.metrics["append_run.mean"],
                 step_s=result.metrics.get("append_step.mean"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from streamgauge.errors import Unmeasured
 from streamgauge.experiments.search import Found, Role
-from streamgauge.experiments.searches import SearchTrial
+from streamgauge.experiments.search_answer import SearchTrial
 from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide, grew
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE

@@ -29,7 +29,7 @@ from streamgauge.experiments.search import (
     Tried,
     rounded,
 )
-from streamgauge.experiments.searches import (
+from streamgauge.experiments.search_answer import (
     FLUCTUATE,
     LatencyAt,
     SearchAnswer,

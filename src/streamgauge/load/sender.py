@@ -24,7 +24,9 @@ import pyarrow.parquet as pq
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.configuration import Whole
-from streamgauge.load.messages import (
+from streamgauge.load.open_loop import OpenLoop, Stream, Tick
+from streamgauge.load.payloads import Memory, in_memory, streamed
+from streamgauge.load.protocol import (
     PULSE_MS,
     Line,
     Marker,
@@ -33,8 +35,6 @@ from streamgauge.load.messages import (
     Sent,
     TickLine,
 )
-from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import Memory, in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints

@@ -15,7 +15,7 @@ _FEWEST_REPORTS = 3
 
 
 @dataclass(frozen=True)
-class Backlog:
+class WorkedOff:
     """What was seen while an engine worked off a backlog."""
 
     records: int
@@ -31,7 +31,7 @@ class Backlog:
     """Whether outputs wait for the end of a window, so that they all come at the end."""
 
 
-def catch_up_rate(backlog: Backlog) -> float | None:
+def catch_up_rate(backlog: WorkedOff) -> float | None:
     """Return records per second over all input streams; None when nothing was worked off.
 
     The engine's progress tells it best. An engine that works off everything in one batch tells it
@@ -51,14 +51,14 @@ def _by_progress(seen: Offsets) -> float | None:
     return float(seen.total[last] - seen.total[first]) / passed_s if passed_s >= LEAST_S else None
 
 
-def _by_outputs(backlog: Backlog) -> float | None:
+def _by_outputs(backlog: WorkedOff) -> float | None:
     if not backlog.drained or backlog.windowed or len(backlog.emitted_ms) == 0:
         return None
     passed_s = float(backlog.emitted_ms.max() - backlog.emitted_ms.min()) / 1000
     return backlog.records / passed_s if passed_s >= LEAST_S else None
 
 
-def _since_start(backlog: Backlog) -> float | None:
+def _since_start(backlog: WorkedOff) -> float | None:
     """Divide what was finished by all the time that passed until then."""
     seen = backlog.finished
     done, end_s = (int(seen.total[-1]), float(seen.at_s[-1])) if len(seen.total) else (0, 0.0)

@@ -19,7 +19,7 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Process, Seen, wait_until
 from streamgauge.services import runtime
-from streamgauge.services.runtime import Instance, Note, Record, silent
+from streamgauge.services.runtime import Instance, InstanceRecord, Note, silent
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.endpoints import Endpoint, Services
 
@@ -263,7 +263,7 @@ class Embedded(ABC, Generic[E]):
             stack.callback(member.stop)
         owner = None if self.options.detached else Seen.of(os.getpid())
         instance.write_record(
-            Record(
+            InstanceRecord(
                 service=self.name,
                 data=str(instance.data),
                 owner=owner,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.load.messages import Marker
+from streamgauge.load.protocol import Marker
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, ReportsProgress

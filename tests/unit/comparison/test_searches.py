@@ -7,7 +7,7 @@ from streamgauge.comparison.comparability import Side
 from streamgauge.comparison.compare import compare
 from streamgauge.comparison.searches import Sustained, judge
 from streamgauge.experiments.search import Limit
-from streamgauge.experiments.searches import SearchAnswer, Searches
+from streamgauge.experiments.search_answer import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.spec.experiment import FoundByBoth, Interval
 from streamgauge.spec.run import RunSpec

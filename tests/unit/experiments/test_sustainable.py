@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.experiments.conclusions import by_growth, in_growth
-from streamgauge.experiments.searches import SearchAnswer, Searches
+from streamgauge.experiments.search_answer import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.measure.sustained import decide
 from streamgauge.planning import Asked, load_experiment, plan_run

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from streamgauge.load.messages import Marker
+from streamgauge.load.protocol import Marker
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Progress

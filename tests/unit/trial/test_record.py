@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamgauge.load.messages import SenderSummary
+from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.measure.verdicts import Drain
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.trial.bench import Outcome
+from streamgauge.trial.bench import TrialState
 from streamgauge.trial.record import result
 from streamgauge.validation.tasks import TIMES
 from streamgauge.validation.validator import Validation
@@ -95,7 +95,7 @@ def conclude(spec: TrialSpec | None = None, *, answers: bool = True, **known: An
         "validation": make_validation(),
         "phases": {"drain": 2.5},
     }
-    return result(Outcome(**(fields | known)), Q3, answers=answers)
+    return result(TrialState(**(fields | known)), Q3, answers=answers)
 
 
 def holds(found: TrialResult) -> tuple[bool | None, bool | None, bool | None]:

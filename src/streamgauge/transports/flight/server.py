@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from pyarrow import flight
 
 from streamgauge.load.lateness import Lateness
-from streamgauge.load.messages import Line, Marker, Markers, Overrun, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import Tick
+from streamgauge.load.protocol import Line, Marker, Markers, Overrun, SenderJob, Sent, TickLine
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.trial import TrialSpec
