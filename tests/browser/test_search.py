@@ -51,9 +51,9 @@ def test_every_trial_of_a_search_is_drawn_and_nothing_is_wider_than_the_page(
     for place, query in enumerate(SPEC.queries):
         trials = [each for each in folder.trials() if each.spec.query == query]
         name = f"run-0-search-{place}"
-        probes = sum(each.spec.preload for each in trials)
-        assert symbols(page, f"{name}-rates") == len(trials) - probes + 1  # the last one tells
-        assert symbols(page, f"{name}-latency") == len(trials) - probes  # a probe has none
+        guesses = sum(each.spec.backlog for each in trials)
+        assert symbols(page, f"{name}-rates") == len(trials) - guesses + 1  # the last one tells
+        assert symbols(page, f"{name}-latency") == len(trials) - guesses  # a guess has none
         rates = page.locator(f'figure[data-spec="{name}-rates"]')
         assert rates.locator(".mark-line path").count() == 2
         assert rates.locator(".role-mark line").get_attribute("stroke-dasharray") == "7,4"

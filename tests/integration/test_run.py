@@ -230,7 +230,7 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     ("arguments", "phase"),
     [
         (["espbench", "-x", "broker", *SHORT], "read back"),
-        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "preload"),
+        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "send backlog"),
     ],
 )
 def test_interrupted_in_a_phase_of_few_trials_it_says_how_to_go_on(

@@ -76,7 +76,7 @@ def run(
             envvar=_twin("RATE"),
         ),
     ] = None,
-    schedule: Annotated[
+    shape: Annotated[
         str | None,
         typer.Option(
             "--load",
@@ -293,7 +293,7 @@ def run(
         "experiment": experiment,
         "preset": preset,
         "rates": None if rate is None else rate.split(","),
-        "schedule": schedule,
+        "shape": shape,
         "duration": duration,
         "warmup": warmup,
         "repeats": repeats,
@@ -384,7 +384,7 @@ def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
 
 _OPTIONS = {
     "rates": "--rate",
-    "schedule": "--load",
+    "shape": "--load",
     "objectives": "--objective",
     "tags": "--tag",
     "spark_master": "--spark-master",

@@ -40,7 +40,7 @@ class Ceiling:
             1,
             run.queries[0],
             run.rates[0] if "rates" in given else FIRST_RATE,
-            schedule=None,
+            shape=None,
             duration_s=run.duration_s if "duration" in given else STEP_S,
             warmup_s=run.warmup_s if "warmup" in given else WARMUP_S,
         )

@@ -12,7 +12,7 @@ from typing import Literal
 
 from streamgauge.measure.sustained import Outcome
 
-Role = Literal["probe", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
+Role = Literal["guess", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
 Limit = Literal["engine", "driver", "search"]
 
 BRACKET = (0.5, 1.1)
@@ -73,7 +73,7 @@ class Step:
 
     rate: float
     role: Role
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape; None for a constant rate."""
     times: int = 1
     """How many times as long as usual; what could not be told is tried once more for twice."""

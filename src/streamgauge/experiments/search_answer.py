@@ -42,7 +42,7 @@ class SearchTrial(Model):
     role: Role
     rate: float
     outcome: Outcome | None
-    """None for a probe, which tells a rate and no verdict."""
+    """None for a guess, which tells a rate and no verdict."""
     reason: str
 
 

@@ -88,13 +88,13 @@ class TrialSpec(Model):
     transport: str = "kafka"
     rate: float
     """Records per second and input stream; with a schedule the mean of the measured time."""
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape (--load); None for a constant rate."""
     duration_s: float
     warmup_s: float
     tail_s: float = 2.0
     """The load runs on for this long after the measured span."""
-    preload: bool = False
+    backlog: bool = False
     """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
     resources: ResourceSpec = ResourceSpec()

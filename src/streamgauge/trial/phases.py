@@ -1,6 +1,6 @@
 """The phases of a trial, one after the other; this is where a trial acts.
 
-prepare → (preload) → start → consume → warm-up → measure → run on → drain → stop → validate;
+prepare → (send backlog) → start → consume → warm-up → measure → run on → drain → stop → validate;
 `results.events.Phase` has all of them.
 """
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONSUME_LIMIT_S = 120.0
-PROBE_LIMIT_S = 300.0
+BACKLOG_LIMIT_S = 300.0
 """Of working off a backlog, with the engine's start."""
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
@@ -148,14 +148,14 @@ class Trial:
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
-            if self.spec.preload:
-                self._preload(sender)
+            if self.spec.backlog:
+                self._send_backlog(sender)
             elif sender_first:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.preload and not sender_first:
+                if not self.spec.backlog and not sender_first:
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -171,7 +171,7 @@ class Trial:
             stack.enter_context(sampler)
             self.state.timeline = sampler.rows
             stack.callback(drainage.close)
-            if not self.spec.preload:
+            if not self.spec.backlog:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender)
@@ -283,9 +283,9 @@ class Trial:
         if self.query.configuration:
             sender.configuration()
 
-    def _preload(self, sender: Senders) -> None:
+    def _send_backlog(self, sender: Senders) -> None:
         """Send everything before the engine starts; how late is of no matter."""
-        with self._phase("preload"):
+        with self._phase("send backlog"):
             self._make_ready(sender)
             sender.begin(int(self.bench.clock.realtime() * 1000))
             limit_s = self.spec.load_s + SENDER_LIMIT_S
@@ -331,7 +331,7 @@ class Trial:
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock
-        limit_s = PROBE_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
+        limit_s = BACKLOG_LIMIT_S if self.spec.backlog else max(60.0, self.spec.duration_s / 2)
         end_s = clock.monotonic() + limit_s + self._still_s
         markers = sender.markers()
         try:

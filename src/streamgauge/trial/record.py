@@ -81,7 +81,7 @@ def _warnings(state: TrialState) -> list[str]:
             " one, so nothing closed them"
         )
     interval_s, spec = state.job.checkpoint_s, state.spec
-    measured = state.validation is not None and not (spec.quick or spec.preload)
+    measured = state.validation is not None and not (spec.quick or spec.backlog)
     if interval_s and measured and not state.checkpoints_ms:
         found.append(
             f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
@@ -120,8 +120,8 @@ class _Facts:
                 holds=None, reason="the trial broke off before the driver could be judged"
             )
         spec = self.state.spec
-        if spec.preload:
-            return Verdict(holds=None, reason="a probe has no schedule to keep")
+        if spec.backlog:
+            return Verdict(holds=None, reason="a guess has no schedule to keep")
         return verdicts.valid(spec.load, self._driver(), quick=spec.quick)
 
     def _driver(self) -> verdicts.Driver:
@@ -152,8 +152,8 @@ class _Facts:
     def kept_up(self, *, answers: bool) -> Verdict:
         spec = self.state.spec
         died = self.state.status == "failed"
-        if spec.preload:
-            return Verdict(holds=None, reason="a probe has no rate to keep up with")
+        if spec.backlog:
+            return Verdict(holds=None, reason="a guess has no rate to keep up with")
         if not answers:
             return verdicts.kept_up_noop(
                 self.state.drain,
@@ -218,7 +218,7 @@ class _Facts:
 
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
-        if self.state.spec.preload:
+        if self.state.spec.backlog:
             found |= self._caught_up()
         elif self.counted is not None:
             found |= latency.summarize(self.counted)

@@ -56,7 +56,7 @@ def test_a_limit_in_the_bracket_is_found_in_few_trials(guess: float, share: floa
     assert high is not None
     assert limit <= high <= 1.05 * low
     assert found.limit == "engine"
-    assert len(trials) + 1 <= 12, "with the probe"
+    assert len(trials) + 1 <= 12, "with the guess"
 
 
 @given(rates, st.floats(0.001, 900.0))

@@ -17,7 +17,7 @@ def make_spec(schedule: str | None, **changes: object) -> TrialSpec:
         "parameters": {},
         "engine": "noop",
         "rate": 1000.0,
-        "schedule": schedule,
+        "shape": schedule,
         "warmup_s": 1.0,
         "duration_s": 4.0,
         "tail_s": 1.0,

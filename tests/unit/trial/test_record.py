@@ -190,7 +190,7 @@ def test_an_engine_without_answers_is_judged_by_its_lag() -> None:
 def test_a_probe_tells_a_rate_and_no_verdicts_of_pace() -> None:
     begin_s = BEGIN / 1000
     finished = [{"at": begin_s + s, "finished": 200.0 * s} for s in range(4)]
-    found = conclude(make_spec(preload=True), measured=None, timeline=finished)
+    found = conclude(make_spec(backlog=True), measured=None, timeline=finished)
     assert holds(found) == (None, True, None)
     assert found.metrics["rate.catch_up"] == pytest.approx(200)
     assert "latency.p50" not in found.metrics

@@ -34,7 +34,7 @@ _RATES = (
     "The rates in the order in which they were tried, on a logarithmic axis. What is shaded lies"
     " between the highest rate that held and the lowest that did not."
 )
-_PROBE = " The probe is where it caught up with its backlog."
+_GUESS = " The guess is where it caught up with its backlog."
 _LATENCY = "p95 of the {} at each rate, both axes logarithmic."
 
 
@@ -66,11 +66,11 @@ class SearchView:
         return "event-time latency, or else latency," if True in has_event_time else "latency"
 
     def points(self) -> list[Point]:
-        """Return the trials for the chart of rates; the last probe has a place if it caught up."""
+        """Return the trials for the chart of rates; the last guess has a place if it caught up."""
         made = []
         for trial in self.trials:
-            rate = self.search.catch_up if trial.kind == "probe" else trial.rate
-            if rate is not None and not (trial.kind == "probe" and trial.was_repeated):
+            rate = self.search.catch_up if trial.kind == "guess" else trial.rate
+            if rate is not None and not (trial.kind == "guess" and trial.was_repeated):
                 made.append(Point(trial.number, rate, trial.kind, self._says(trial)))
         return made
 
@@ -79,7 +79,7 @@ class SearchView:
         made = []
         for trial in self.trials:
             p95_s = _latency_s(self.result(trial), "p95")
-            if p95_s is not None and trial.kind != "probe":
+            if p95_s is not None and trial.kind != "guess":
                 says = self._says(trial)
                 made.append(Point(trial.number, trial.rate, trial.kind, says, 1000 * p95_s))
         return made
@@ -90,7 +90,7 @@ class SearchView:
 
     def _says(self, trial: ShownTrial) -> str:
         """Tell what a trial was and what came of it, in a line each."""
-        if trial.kind == "probe":
+        if trial.kind == "guess":
             return f"#{trial.number} {trial.role}\n{trial.reason}"
         p95_s = _latency_s(self.result(trial), "p95")
         lines = [
@@ -142,8 +142,8 @@ def _section(view: SearchView) -> Markup:
 
 def _figures(view: SearchView) -> Iterator[Markup]:
     if points := view.points():
-        probed = any(point.kind == "probe" for point in points)
-        note = tag("p", _RATES + (_PROBE if probed else ""), class_="aside")
+        guessed = any(point.kind == "guess" for point in points)
+        note = tag("p", _RATES + (_GUESS if guessed else ""), class_="aside")
         legend = [*_kinds(points), *_lines(view)]
         yield figure("Rates by trial", note, *legend, data_spec=f"{view.name}-rates")
     if latencies := view.latencies():
@@ -186,17 +186,17 @@ def _table(view: SearchView) -> Markup:
 
 def _row(view: SearchView, trial: ShownTrial) -> Iterator[str]:
     result = view.result(trial)
-    schedule = result.spec.schedule if result else None
+    shape = result.spec.shape if result else None
     yield number(str(trial.number), trial.number)
     yield number(format_rate(trial.rate), trial.rate)
-    what = trial.role if schedule is None else f"{trial.role}, {schedule}"
+    what = trial.role if shape is None else f"{trial.role}, {shape}"
     yield link_to_charts(view.run, trial.number, what)
     drawn = SIGN_OF[trial.kind]
     yield tag(
-        "td", sign(drawn.colour, drawn.path), " ", "–" if trial.kind == "probe" else trial.kind
+        "td", sign(drawn.colour, drawn.path), " ", "–" if trial.kind == "guess" else trial.kind
     )
     for statistic in ("p50", "p95", "p99"):
-        yield latency_cell(None if trial.kind == "probe" else _latency_s(result, statistic))
+        yield latency_cell(None if trial.kind == "guess" else _latency_s(result, statistic))
     yield trial.reason
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from streamgauge.experiments.search_answer import SearchAnswer
 from streamgauge.spec.experiment import Interval
 
-Kind = Literal["pass", "fail", "invalid", "inconclusive", "probe"]
+Kind = Literal["pass", "fail", "invalid", "inconclusive", "guess"]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ def shown_trials(search: SearchAnswer) -> list[ShownTrial]:
             number=trial.trial,
             role=trial.role,
             rate=trial.rate,
-            kind=trial.outcome or "probe",
+            kind=trial.outcome or "guess",
             reason=trial.reason,
-            was_repeated=next_role == "repeat" or trial.role == next_role == "probe",
+            was_repeated=next_role == "repeat" or trial.role == next_role == "guess",
         )
         for trial, next_role in zip(search.trials, next_roles, strict=False)
     ]
@@ -59,7 +59,7 @@ def carrying(search: SearchAnswer) -> list[ShownTrial]:
     if low is None:
         return []
     told = [
-        trial for trial in shown_trials(search) if trial.kind != "probe" and not trial.was_repeated
+        trial for trial in shown_trials(search) if trial.kind != "guess" and not trial.was_repeated
     ]
     return [trial for trial in told if trial.rate <= low]
 
@@ -68,7 +68,7 @@ def _closing(trials: Sequence[ShownTrial]) -> Iterator[Interval]:
     held: set[float] = set()
     over: set[float] = set()
     for trial in trials:
-        if trial.role not in ("probe", "latency") and not trial.was_repeated:
+        if trial.role not in ("guess", "latency") and not trial.was_repeated:
             (held if trial.kind == "pass" else over).add(trial.rate)
         high = min(over, default=None)
         below = (rate for rate in held if high is None or rate < high)

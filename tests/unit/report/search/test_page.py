@@ -57,7 +57,7 @@ def text_of(page: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A search that began with a probe, where the harness is known to reach 5k/s."""
+    """A search that began with a guess, where the harness is known to reach 5k/s."""
     machine = {"cores": 2, "ceiling": {"q3": 5000.0}}
     return write_search(tmp_path_factory.mktemp("runs"), asked(), simulate(ENGINE), machine)
 
@@ -81,16 +81,16 @@ def test_the_rates_have_every_trial_in_its_order(folder: RunFolder, page: str) -
     results = folder.trials()
     assert [row["trial"] for row in rows] == [result.spec.number for result in results]
     assert [row["rate"] for row in rows[1:]] == [result.spec.rate for result in results[1:]]
-    assert {row["kind"] for row in rows} == {"probe", "pass", "fail"}
+    assert {row["kind"] for row in rows} == {"guess", "pass", "fail"}
 
 
-def test_the_probe_is_where_it_caught_up(page: str) -> None:
+def test_the_guess_is_where_it_caught_up(page: str) -> None:
     spec = spec_of(page, "run-0-search-0-rates")
-    probe, *_ = rows_of(spec, "point")
-    assert (probe["kind"], probe["rate"]) == ("probe", 2000.0)
-    assert "The probe is where it caught up" in page
+    guess, *_ = rows_of(spec, "point")
+    assert (guess["kind"], guess["rate"]) == ("guess", 2000.0)
+    assert "The guess is where it caught up" in page
     latencies = rows_of(spec_of(page, "run-0-search-0-latency"), "point")
-    assert "probe" not in {row["kind"] for row in latencies}
+    assert "guess" not in {row["kind"] for row in latencies}
 
 
 def test_the_bracket_closes_to_the_answer(folder: RunFolder, page: str) -> None:
@@ -203,15 +203,15 @@ def test_a_search_that_has_not_begun_is_shown_without_charts(tmp_path: Path) -> 
     assert "run-0-search-0" not in page
 
 
-def test_a_probe_that_died_has_no_place_in_the_chart(tmp_path: Path) -> None:
+def test_a_guess_that_died_has_no_place_in_the_chart(tmp_path: Path) -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(ENGINE)(spec)
         dead = {"status": "failed", "cause": f"it died: {EVIL}", "metrics": {}}
-        return result.model_copy(update=dead) if spec.preload else result
+        return result.model_copy(update=dead) if spec.backlog else result
 
     page = page_of(write_search(tmp_path, asked(), run))
     spec = spec_of(page, "run-0-search-0-rates")
-    assert "probe" not in {row["kind"] for row in rows_of(spec, "point")}
+    assert "guess" not in {row["kind"] for row in rows_of(spec, "point")}
     assert spec["layer"][-1]["encoding"]["x"]["axis"]["values"][0] == 1
     assert "alert(1)</script>" not in page
     assert "it died: &lt;/script&gt;" in page

@@ -71,7 +71,7 @@ def test_the_bracket_closes_as_it_did_in_the_search(tmp_path: Path, kind: str) -
 
 def test_what_was_tried_once_more_says_nothing_and_what_cannot_be_told_twice_has_failed() -> None:
     search = made(
-        ("probe", 1e5, None),
+        ("guess", 1e5, None),
         ("bracket", 100.0, "pass"),
         ("bracket", 400.0, "invalid"),
         ("repeat", 400.0, "inconclusive"),
@@ -111,7 +111,7 @@ def test_the_end_of_an_unfinished_search_is_what_the_answer_says() -> None:
 
 def test_the_answer_rests_on_what_was_tried_up_to_the_rate_that_held() -> None:
     search = made(
-        ("probe", 10.0, None),
+        ("guess", 10.0, None),
         ("bracket", 100.0, "inconclusive"),
         ("repeat", 100.0, "pass"),
         ("bracket", 200.0, "fail"),
