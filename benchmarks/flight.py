@@ -1,4 +1,4 @@
-"""How much the driver's own queues give, and what Spark sustains of it; ratios to `noop`.
+"""How much the harness's own queues give, and what Spark sustains of it; ratios to `noop`.
 
 Everything on one machine: the queues take a part of the cores that the engine has.
 """

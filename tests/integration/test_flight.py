@@ -1,4 +1,4 @@
-"""Trials over the driver's own queues: no broker, every answer checked all the same."""
+"""Trials over the harness's own queues: no broker, every answer checked all the same."""
 
 from __future__ import annotations
 

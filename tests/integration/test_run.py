@@ -305,7 +305,7 @@ def test_a_rate_beyond_the_sender_is_no_verdict_on_the_engine(
     assert told["status"] == "invalid"
     assert (trial["status"], trial["valid"]) == ("invalid", False)
     assert (trial["correct"], trial["kept_up"]) == (None, None)
-    assert any("the driver sent" in reason for reason in trial["reasons"])
+    assert any("the sender sent" in reason for reason in trial["reasons"])
 
 
 def test_wrong_answers_end_with_exit_code_1_and_keep_shows_them_again(

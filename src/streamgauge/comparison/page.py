@@ -39,7 +39,7 @@ _CLASSES = {True: "better", False: "worse", None: ""}
 _MARKS: Mapping[LimitOutcome, bool | None] = {
     "held": True,
     "exceeded": False,
-    "cannot be told": None,
+    "unknown": None,
 }
 _FOREST = "Each ratio with its 95 % interval; at 1 nothing changed."
 _CURVES = (
@@ -56,7 +56,7 @@ _MOST_CURVES = 30
 _READING = (
     "A ratio is the median of the other's trials by that of the base's; its interval comes from"
     " drawing trials anew, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
-    " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ not told."
+    " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ unknown."
 )
 
 

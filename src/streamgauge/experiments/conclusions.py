@@ -61,7 +61,7 @@ def told_of_guess(guesses: Sequence[TrialResult]) -> SearchTrial:
     """Tell what the last of some guesses says, together with those before it."""
     guess = guesses[-1]
     rate = catch_up_rate(guesses) if caught_up_s(guess) else None
-    reason = f"caught up at {format_rate(rate)}" if rate else (guess.cause or "told nothing")
+    reason = f"caught up at {format_rate(rate)}" if rate else (guess.cause or "it gave no rate")
     return SearchTrial(
         trial=guess.spec.number,
         role="guess",
@@ -102,19 +102,19 @@ def conclusion(found: Found | None, confirmations: int) -> str:
     if found.rate is None:
         if low is not None:
             return f"not settled: {format_rate(low)} held, but not each time"
-        if found.limit == "driver":
-            return "not known: the driver was the limit at every rate"
+        if found.limit == "harness":
+            return "not known: the harness was the limit at every rate"
         return f"no rate passes, down to {format_rate(high or 0.0)}"
     held = f"{format_rate(found.rate)} sustained, confirmed {confirmations} of {confirmations}"
     if high is None:
-        return f"at least {held}: no higher rate was to be tried"
-    if found.limit == "driver":
-        return f"at least {held}; at {format_rate(high)} the driver was the limit"
+        return f"at least {held}: no higher rate was allowed"
+    if found.limit == "harness":
+        return f"at least {held}; at {format_rate(high)} the harness was the limit"
     return f"{held}; {format_rate(high)} is not"
 
 
 def exit_code_of(found: Found) -> int:
-    """Return 0 when found, 1 when no rate passes, 4 at the driver's limit."""
-    if found.limit == "driver":
+    """Return 0 when found, 1 when no rate passes, 4 at the harness's limit."""
+    if found.limit == "harness":
         return Unmeasured.exit_code
     return NOT_KEPT_EXIT_CODE if found.rate is None else 0

@@ -192,7 +192,7 @@ class Sustainable:
         ]
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
-        """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
+        """Return 0 when found and confirmed, 1 when no rate passes, 4 at the harness's limit."""
         found = (self._course(query, history).search.found() for query in self._queries)
         return worst(exit_code_of(each) for each in found if each is not None)
 

@@ -41,7 +41,7 @@ class LiveTrial:
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial that is over, with its verdicts: true, false or not to be told."""
+    """A trial that is over, with its verdicts: true, false or unknown."""
 
     number: int
     kind: Kind

@@ -121,7 +121,7 @@ class RunningService(Generic[E_co]):
     clock_offset: Callable[[], float] | None = None
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
     ask: Callable[[], str | None] | None = None
-    """Asks whether it does its part, and tells why not; None for one that cannot be asked."""
+    """Asks whether it works as it should, and tells why not; None for one that cannot be asked."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the service's process trees."""
@@ -143,7 +143,7 @@ class RunningService(Generic[E_co]):
         return None
 
     def trouble(self) -> str | None:
-        """Tell why it does not do its part though it lives; takes a moment."""
+        """Tell why it does not work though it lives; takes a moment."""
         return None if self.ask is None else self.ask()
 
 
@@ -221,7 +221,7 @@ class Embedded(ABC, Generic[E]):
         """Return an address that the service's `parse` reads, without secrets."""
 
     def asking(self, endpoint: E) -> Callable[[], str | None] | None:  # noqa: ARG002
-        """Return what asks whether it does its part, once a second during a trial."""
+        """Return what asks whether it works as it should, once a second during a trial."""
         return None
 
     def start(
@@ -338,7 +338,7 @@ class GivenService(ABC, Generic[E]):
         )
 
     def asking(self) -> Callable[[], str | None] | None:
-        """Return what asks whether it does its part, once a second during a trial."""
+        """Return what asks whether it works as it should, once a second during a trial."""
         return None
 
     @contextlib.contextmanager

@@ -41,7 +41,7 @@ class LoadSpec(Model):
     source: Literal["memory", "stream"] = "memory"
     """Where payloads come from: rendered into memory, or streamed from a file."""
     queue: int = Field(default=2 * 1024 * 1024 * 1024, gt=0)
-    """Bytes in the driver's own queues at most (transport flight); more is unsustainable."""
+    """Bytes in the harness's own queues at most (transport flight); more is unsustainable."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)
@@ -135,7 +135,7 @@ class Counts(Model):
 
 
 class Verdict(Model):
-    """True, false or not to be told; with the evidence."""
+    """True, false or unknown, with the evidence."""
 
     holds: bool | None
     reason: str

@@ -154,15 +154,15 @@ class Ingestion(Trial):
 
     def _verdicts(self) -> tuple[Verdict, Verdict]:
         """Judge the clocks, and what was taken."""
-        kept_up = Verdict(holds=None, reason="the load did not come to its end")
+        kept_up = Verdict(holds=None, reason="the load did not finish")
         if self.state.status != "done":
             cause = (self.state.cause or "").partition("\n")[0]
             return Verdict(holds=False, reason=cause), kept_up
-        driver = self._driver()
-        valid = verdicts.steady(driver)
+        facts = self._load_facts()
+        valid = verdicts.steady(facts)
         if valid.holds:
-            return valid, verdicts.took(self.spec.load, driver)
-        reason = "an invalid trial says nothing about the broker"
+            return valid, verdicts.took(self.spec.load, facts)
+        reason = "an invalid trial does not judge the broker"
         return valid, Verdict(holds=None, reason=reason)
 
     def _taken(self) -> int:
@@ -171,10 +171,10 @@ class Ingestion(Trial):
             return self._appended
         return self.state.sender.acknowledged if self.state.sender else 0
 
-    def _driver(self) -> verdicts.Driver:
+    def _load_facts(self) -> verdicts.LoadFacts:
         sender = self.state.sender
         assert sender is not None
-        return verdicts.Driver(
+        return verdicts.LoadFacts(
             due=sender.due,
             sent=self._taken(),
             handed_over=None if self._appended is None else sender.acknowledged,

@@ -30,7 +30,7 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
     valid = facts.valid()
     kept_up = facts.kept_up(answers=answers)
     if valid.holds is False:
-        kept_up = Verdict(holds=None, reason="an invalid trial says nothing about the engine")
+        kept_up = Verdict(holds=None, reason="an invalid trial does not judge the engine")
     status = state.status
     if status == "done" and valid.holds is False:
         status = "invalid"
@@ -111,25 +111,23 @@ class _Facts:
         self.lateness_s, self.late_records = _lateness(validation, self.span)
 
     def valid(self) -> Verdict:
-        """Judge the driver; a trial that broke off is judged by its cause."""
+        """Judge the load; a trial that broke off is judged by its cause."""
         cause = (self.state.cause or "").partition("\n")[0]
         if self.state.status == "invalid":
             return Verdict(holds=False, reason=cause)
         if self.state.status == "failed":
-            return Verdict(
-                holds=None, reason="the trial broke off before the driver could be judged"
-            )
+            return Verdict(holds=None, reason="the trial broke off before the load could be judged")
         spec = self.state.spec
         if spec.backlog:
             return Verdict(holds=None, reason="a guess has no schedule to keep")
-        return verdicts.valid(spec.load, self._driver(), quick=spec.quick)
+        return verdicts.valid(spec.load, self._load_facts(), quick=spec.quick)
 
-    def _driver(self) -> verdicts.Driver:
+    def _load_facts(self) -> verdicts.LoadFacts:
         sender = self.state.sender
         p99 = statistics.summarize(self.lateness_s, self.late_records).get("p99")
         if p99 is None and len(self.lateness_s):
             p99 = float(self.lateness_s.max())
-        return verdicts.Driver(
+        return verdicts.LoadFacts(
             due=sender.due if sender else 0,
             sent=sender.acknowledged if sender else 0,
             lateness_p99_s=p99,

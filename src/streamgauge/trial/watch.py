@@ -68,7 +68,7 @@ class Troubles:
 
 def in_trouble(name: str, trouble: str) -> str:
     """Say it."""
-    return f"{name} does not do its part: {trouble}"
+    return f"{name} does not work: {trouble}"
 
 
 def at_fault(services: Mapping[str, RunningService[Endpoint]]) -> str | None:

@@ -284,7 +284,7 @@ def test_a_limit_is_exceeded_when_the_whole_interval_is_beyond(text, factor, exp
     ids=["too few", "other input", "not measured", "other query", "nothing"],
 )
 def test_what_cannot_be_told_is_neither_held_nor_exceeded(others):
-    assert limited("latency.p99:+5%", others) == ("cannot be told", 4)
+    assert limited("latency.p99:+5%", others) == ("unknown", 4)
 
 
 def test_two_runs_without_trials_cannot_be_told():

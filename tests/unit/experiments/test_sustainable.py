@@ -163,9 +163,9 @@ def test_a_guess_that_something_else_spoiled_is_repeated_once(
 
 def test_the_driver_as_the_limit_ends_with_4() -> None:
     _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
-    assert found.limit == "driver"
+    assert found.limit == "harness"
     assert found.rate == pytest.approx(20_000, rel=0.06)
-    assert "the driver was the limit" in str(found.conclusion)
+    assert "the harness was the limit" in str(found.conclusion)
     assert code == 4
 
 

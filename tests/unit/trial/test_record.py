@@ -124,7 +124,7 @@ def test_a_late_load_makes_it_invalid_and_says_nothing_of_the_engine() -> None:
     found = conclude(validation=make_validation(late_ms=101))
     assert (found.status, holds(found)) == ("invalid", (False, True, None))
     assert "101 ms late" in found.valid.reason
-    assert found.kept_up.reason == "an invalid trial says nothing about the engine"
+    assert found.kept_up.reason == "an invalid trial does not judge the engine"
 
 
 def test_a_quick_trial_is_judged_by_its_answers_alone() -> None:

@@ -164,7 +164,7 @@ def _lines(view: SearchView) -> Iterator[Markup]:
     if low is not None:
         yield line_key(HELD, f"highest that held: {format_rate(low)}")
     if high is not None:
-        what = "limit of the driver" if view.search.limit == "driver" else "lowest that did not"
+        what = "limit of the harness" if view.search.limit == "harness" else "lowest that did not"
         yield line_key(OVER, f"{what}: {format_rate(high)}")
     if view.ceiling is not None:
         text = f"harness ceiling (noop): {format_rate(view.ceiling)}"

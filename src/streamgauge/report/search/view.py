@@ -119,8 +119,8 @@ def _outcome(search: SearchAnswer) -> tuple[bool | None, str]:
     low, _ = search.interval
     if search.limit is None:
         return None, "the search is not over"
-    if search.limit == "driver":
-        return None, "the driver was the limit"
+    if search.limit == "harness":
+        return None, "the harness was the limit"
     if search.rate is None:
         return False, "no rate passes" if low is None else "not settled"
     found = "found and confirmed" if search.limit == "engine" else "confirmed as far as was tried"

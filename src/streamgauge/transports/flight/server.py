@@ -1,4 +1,4 @@
-"""The driver's queues as a process: `python -m streamgauge.transports.flight.server SENDER.json`.
+"""The harness's queues as a process: `python -m streamgauge.transports.flight.server SENDER.json`.
 
 The queues are filled by the schedule, tick by tick, whatever the engine does; it pulls over Arrow
 Flight, commits what it has done, and sends its outputs back. Records are generated when they are

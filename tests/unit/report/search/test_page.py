@@ -167,7 +167,7 @@ def test_every_query_has_its_search(tmp_path: Path) -> None:
 def test_the_limit_of_the_driver_is_called_so(tmp_path: Path) -> None:
     run = simulate(ENGINE, driver=1200.0)
     page = page_of(write_search(tmp_path, asked(1000.0, 4000.0), run))
-    assert "limit of the driver: " in page
+    assert "limit of the harness: " in page
     assert "lowest that did not: " not in page
 
 

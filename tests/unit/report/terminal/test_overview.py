@@ -13,7 +13,7 @@ from streamgauge.spec.trial import TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
 
 NO = Verdict(holds=False, reason="of 120 expected and 119 outputs: 1 missing")
-UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to tell")
+UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to judge the pace")
 
 
 @pytest.fixture
