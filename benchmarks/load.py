@@ -29,9 +29,9 @@ from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import all_up
+from streamgauge.services.starting import all_up
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Sending
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import sensors

@@ -20,7 +20,7 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.embedded import EmbeddedPostgres
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.values import Json
 from streamgauge.trial.bench import Bench

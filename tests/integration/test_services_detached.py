@@ -12,12 +12,12 @@ from streamgauge import process
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.process import Seen
 from streamgauge.services import detached, runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.kafka.endpoint import parse_kafka
 from streamgauge.services.kafka.given import GivenKafka
 from streamgauge.services.postgres.endpoint import parse_postgres
 from streamgauge.services.postgres.given import GivenPostgres
 from streamgauge.services.runtime import Instance, InstanceRecord
-from streamgauge.spec.addresses import Given
 from tests.plugins import Plugins
 
 pytestmark = pytest.mark.integration
@@ -117,7 +117,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge import process
-from streamgauge.services.service import Embedded, NoSettings
+from streamgauge.services.embedded import Embedded
+from streamgauge.services.running import NoSettings
 from streamgauge.spec.endpoints import Endpoint, secret
 
 

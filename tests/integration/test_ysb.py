@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from streamgauge.services.redis import EmbeddedRedis, RedisEndpoint, connect
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial

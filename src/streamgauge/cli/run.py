@@ -417,7 +417,7 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.cli.repeat import repeat_command
     from streamgauge.planning import choose_services
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     with TerminalProgress(spec) as progress:
         return runner.start(
@@ -434,7 +434,7 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec

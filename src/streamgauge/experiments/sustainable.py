@@ -39,8 +39,8 @@ from streamgauge.experiments.search_answer import (
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import worst
 from streamgauge.spec.experiment import FoundByBoth, Stage
+from streamgauge.spec.offering import Backlog
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.transport import Backlog
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_count, format_rate
 

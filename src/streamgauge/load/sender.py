@@ -39,7 +39,8 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Single, TakesRecords
+from streamgauge.spec.records import Single
+from streamgauge.spec.transport import TakesRecords
 from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0

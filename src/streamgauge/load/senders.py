@@ -22,7 +22,7 @@ from streamgauge.measure.statistics import summarize
 from streamgauge.process import Process
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Sending
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import TrialSpec
 
 _RENDER_S = 600.0

@@ -15,10 +15,11 @@ from streamgauge import process
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
 from streamgauge.services import runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.choice import check_names, embedded, in_order, loadable, service
+from streamgauge.services.running import Options, RunningService
 from streamgauge.services.runtime import Instance, InstanceRecord, Note, silent
-from streamgauge.services.service import Options, RunningService, start_all
-from streamgauge.spec.addresses import Given
+from streamgauge.services.starting import start_all
 from streamgauge.spec.endpoints import Endpoint
 
 

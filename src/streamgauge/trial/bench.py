@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Status, TrialSpec

@@ -18,7 +18,7 @@ from streamgauge.units import format_duration, format_size
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders
-    from streamgauge.services.service import RunningService
+    from streamgauge.services.running import RunningService
     from streamgauge.spec.endpoints import Endpoint
 
 POLL_S = 0.1

@@ -25,7 +25,8 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.matching import Match
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
 from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.records import Recorded, Records
+from streamgauge.spec.records import Recorded
+from streamgauge.spec.transport import Records
 from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 

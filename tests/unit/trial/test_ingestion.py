@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.load.protocol import SenderSummary
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial.bench import Bench

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, ClassVar
 from streamgauge.errors import UsageError
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.offering import Backlog, Sending
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Backlog, Channel, Outlet, Reader, Sending
+from streamgauge.spec.transport import Channel, Outlet, Reader
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import HasColumns, Query, Workload
 from streamgauge.transports.base import BaseTransport
 from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 if TYPE_CHECKING:
-    from streamgauge.spec.records import Records
+    from streamgauge.spec.transport import Records
 
 
 class FlightTransport(BaseTransport):
