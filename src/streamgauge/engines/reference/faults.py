@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.form import FORMS
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 
 DEFAULT_OUTPUT = 10
 """Which output is hit, from 0, unless told: the first ones may be all about markers."""
