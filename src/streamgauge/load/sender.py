@@ -39,10 +39,9 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.payloads import Payloads
 from streamgauge.spec.records import Single
 from streamgauge.spec.transport import TakesRecords
-from streamgauge.spec.workload import Workload
+from streamgauge.spec.workload import Payloads, Workload
 
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
