@@ -24,7 +24,7 @@ from streamgauge.load.senders import Senders
 from streamgauge.planning import trial_job
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Resources
+from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.flight import FlightTransport
 from streamgauge.transports.flight.client import QueueClient

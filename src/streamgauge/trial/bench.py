@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge.jobfile import JobSpec
 from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
 from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Status, TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock

@@ -37,7 +37,8 @@ from streamgauge.process import end_if_asked
 from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Engine, Job, Resources
+from streamgauge.spec.engine import Engine, Job
+from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, Query

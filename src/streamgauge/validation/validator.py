@@ -22,9 +22,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streamgauge.errors import TrialInvalid
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.matching import Match
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Records
 from streamgauge.spec.workload import Query

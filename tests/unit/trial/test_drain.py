@@ -8,7 +8,7 @@ import pytest
 from streamgauge.load.protocol import Marker
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Progress
+from streamgauge.spec.jobs import Progress
 from streamgauge.spec.records import Record
 from streamgauge.trial.drain import STILL_S, TIMELY_S, Drainage, still_s
 from streamgauge.workloads.espbench.workload import Espbench

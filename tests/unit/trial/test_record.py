@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamgauge.jobfile import JobSpec
 from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.measure.verdicts import Drain
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.trial.bench import TrialState

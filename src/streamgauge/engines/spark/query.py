@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints, Services
-from streamgauge.spec.engine import JobSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
