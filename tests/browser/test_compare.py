@@ -69,7 +69,7 @@ def _across(page: Page, selector: str) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("which", "charts"), [("page_file", 3), ("sweep_file", 1)])
+@pytest.mark.parametrize(("which", "charts"), [("page_file", 4), ("sweep_file", 1)])
 def test_all_charts_are_drawn_as_wide_as_the_page_and_in_its_colours(
     request: pytest.FixtureRequest,
     open_page: Open,
