@@ -67,7 +67,7 @@ def test_a_cycle_counts_and_begins_again() -> None:
     ["hour", "cycle", "cycle:0:5s", "cycle:12", "cycle:12:soon", "cycle:-1:5s", "cycle:5:0s"],
 )
 def test_what_is_no_attribute_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="cycle|duration"):
+    with pytest.raises(ValueError, match=r"cycle|duration"):
         Attribute.parse(text)
 
 
