@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from streamgauge.measure.comparison import compare
-from streamgauge.report.compare_html import html
-from streamgauge.report.sweep import write_sweep
-from streamgauge.results.history import side
+from streamgauge.comparison.compare import compare
+from streamgauge.comparison.page import html
+from streamgauge.report.page.sweep import write_sweep
+from streamgauge.results.selection import side
 from tests.browser.conftest import Open
 from tests.unit.runs import make_trial, three_trials, write_run
 
