@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.engines.faults import Output
-from streamgauge.engines.windows import Buffer, Immediate
+from streamgauge.engines.reference.faults import Output
+from streamgauge.engines.reference.windows import Buffer, Immediate
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import Integers
 from streamgauge.services.postgres.endpoint import PostgresEndpoint

@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamgauge.engines.reference import BringsBuffer
-from streamgauge.engines.windows import Buffer
+from streamgauge.engines.reference.parts import BringsBuffer
+from streamgauge.engines.reference.windows import Buffer
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.theodolite import Theodolite, data, reference
