@@ -11,10 +11,11 @@ import pytest
 
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.service import RunningService
-from streamgauge.spec.trial import TrialResult
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.spec.values import Span
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
-from streamgauge.workloads.theodolite import store
+from streamgauge.workloads.theodolite import Theodolite, store
 from tests.integration.trials import make_spec
 
 pytestmark = [pytest.mark.integration]
@@ -117,7 +118,15 @@ def test_bad_records_other_zones_and_sensors_that_stop_change_no_answer(
 
 
 @pytest.mark.spark
-def test_updates_are_right_however_often_they_come(bench: Bench, tmp_path: Path) -> None:
+def test_updates_are_right_however_often_they_come(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what a workload remarks on the measured time is among the warnings."""
+
+    def remark(self: Theodolite, spec: TrialSpec, measured: Span) -> list[str]:
+        return [f"an hour began after {measured.end_ms - measured.start_ms} ms"]
+
+    monkeypatch.setattr(Theodolite, "remarks", remark)
     result = trial(
         bench,
         tmp_path,
@@ -131,3 +140,4 @@ def test_updates_are_right_however_often_they_come(bench: Bench, tmp_path: Path)
     assert counts.intermediate > counts.expected > 0
     assert counts.outputs == counts.correct + counts.intermediate
     assert "latency.p50" in result.metrics, "they have latencies as well"
+    assert "an hour began after 3000 ms" in result.warnings

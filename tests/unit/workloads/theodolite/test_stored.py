@@ -5,6 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from streamgauge.errors import TrialInvalid
+from streamgauge.validation import tasks
 from streamgauge.workloads.theodolite.answers import Rows, Stored
 from streamgauge.workloads.theodolite.store import STORED
 from tests.unit.workloads.theodolite.records import BEGIN, context, record, recorded, written
@@ -20,6 +22,23 @@ def test_each_record_is_answered_under_its_id() -> None:
     (row,) = expected().to_pylist()
     assert (row["key"], row["value"]) == ("4", TEXT.encode())
     assert (row["intended"], row["appended"]) == (BEGIN + 5, BEGIN + 8)
+
+
+def test_a_record_that_was_sent_twice_makes_the_trial_invalid() -> None:
+    twice = recorded([record(4, 5, 1, 12.25)] * 2)
+    answers = Stored().expected(twice, context())
+    (piece,) = tasks.in_buckets("expected", answers, 1)
+    work = tasks.Work(
+        sources={},
+        forms={},
+        ranges=(),
+        answers=Stored(),
+        context=context(),
+        buckets=1,
+        judged=True,
+    )
+    with pytest.raises(TrialInvalid, match="the record 4 more than once"):
+        tasks.match_bucket(pa.Table.from_batches([piece]), work)
 
 
 def test_records_that_cannot_be_read_have_no_answer() -> None:
