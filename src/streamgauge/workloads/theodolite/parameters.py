@@ -13,7 +13,8 @@ MOST_SENSORS = 1_000_000
 MOST_PLACES = 22_000
 """Sensors and groups of a hierarchy, which is one message of less than a megabyte."""
 MOST_OVERLAP = 1_000
-_LONGEST_S = 400 * 86_400.0
+_LONGEST_S = 40 * 86_400.0
+"""Of a window: its milliseconds fit into 32 bits."""
 _STEPS = 4
 """Powers are multiples of a quarter of a watt, so that sums are exact in any order."""
 _DEFAULT_MS = {"uc2": 10_000, "uc3": 30_000, "uc4": 5_000}

@@ -110,6 +110,21 @@ def test_with_feedback_each_level_is_waited_for_a_window_longer() -> None:
     assert needed(15_500) == {"g_2_4", "g_1_4", "group_lvl_0"}
 
 
+def test_with_feedback_a_level_waits_for_the_window_in_which_its_members_come_in() -> None:
+    known = context(children=2, levels=3)
+    ends = {
+        answers.feedback: {
+            row["key"].partition(",")[2]: row["window_end"] - BEGIN
+            for row in answers.merge(
+                answers.expected(log_of([(0, 5, 1.0)]), known), known
+            ).to_pylist()
+        }
+        for answers in (SINGLE, FEEDBACK)
+    }
+    assert ends[True] == {"g_2_4": 5_000, "g_1_4": 10_000, "group_lvl_0": 15_000}
+    assert set(ends[False].values()) == {5_000}
+
+
 def test_in_one_pass_everything_is_waited_for() -> None:
     known = context(horizon_ms=0, children=2, levels=3)
     found = SINGLE.merge(SINGLE.expected(log_of([(0, 5, 1.0)]), known), known)

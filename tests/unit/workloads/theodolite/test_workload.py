@@ -60,6 +60,7 @@ def test_every_query_is_there() -> None:
         ({"window": "30d"}, "2,592,000 windows of uc3, of 1,000 at most"),
         ({"window": "1s", "slide": "2s"}, "no multiple"),
         ({"window": "0s"}, "greater than 0"),
+        ({"window": "41d", "slide": "1d"}, "less than or equal to 3456000"),
         ({"window": "1.5ms"}, "whole milliseconds"),
         ({"levels": 8}, "65,536 sensors and 21,845 groups"),
         ({"children": 64, "levels": 16}, "lower levels or children"),

@@ -35,8 +35,8 @@ _CLOSE_MS = 250
 class GroupSums:
     """`START,GROUP,count,sum,mean` of the members that have a value in the window.
 
-    The value of a sensor is its last one in the window. With feedback a level is answered a window
-    after the level below it, and nothing closes the last windows.
+    The value of a sensor is its last one in the window. With feedback the members of a group come
+    in a window after theirs, which ends a window later at each level; nothing closes the last ones.
     """
 
     feedback: bool
@@ -110,10 +110,9 @@ class GroupSums:
         """Sum up the groups of a level; 0 is the root's."""
         width = parameters.children ** (parameters.levels - level)
         groups = _Groups(values, width, parameters.children)
-        window_ms = parameters.window_ms("uc4")
-        ends = groups.start_ms + window_ms
-        below = parameters.levels - 1 - level
-        closed_ms = ends + below * window_ms + parameters.delay_ms + _CLOSE_MS
+        below = parameters.levels - 1 - level if self.feedback else 0
+        ends = groups.start_ms + (1 + below) * parameters.window_ms("uc4")
+        closed_ms = ends + parameters.delay_ms + _CLOSE_MS
         names = [group_name(level, first) for first in (groups.number * width).tolist()]
         total = groups.total / STEPS
         columns = {
