@@ -1,4 +1,4 @@
-"""What sensors sent in each of their windows, as it grew record by record."""
+"""What sensors sent in each of their windows, as a whole or as it grew record by record."""
 
 from __future__ import annotations
 
@@ -14,19 +14,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Records in the order of their logs, as columns."""
-
-    sensor: Integers
-    attribute: Integers
-    timestamp: Integers
-    steps: Integers
-    appended: Integers
-
-
-@dataclass(frozen=True)
 class Summary:
-    """What some records amount to."""
+    """What some records amount to, row by row."""
 
     count: Integers
     total: Integers
@@ -36,6 +25,11 @@ class Summary:
     intended: Integers
     appended: Integers
     """The last two are the greatest of the records."""
+
+    @classmethod
+    def of_each(cls, steps: Integers, intended: Integers, appended: Integers) -> Summary:
+        """Summarize every record for itself."""
+        return cls(np.ones_like(steps), steps, steps * steps, steps, steps, intended, appended)
 
     def take(self, rows: Integers) -> Summary:
         """Return some rows."""
@@ -52,20 +46,28 @@ class Summary:
 
 
 class Series:
-    """The records of each sensor, attribute and window, each record in all windows it lies in."""
+    """The rows of each sensor, attribute and window, each row in all windows that it lies in.
 
-    def __init__(self, readings: Readings, window_ms: int, slide_ms: int) -> None:
+    Rows keep their order within a window.
+    """
+
+    def __init__(
+        self,
+        sensor: Integers,
+        attribute: Integers,
+        times_ms: Integers,
+        window_ms: int,
+        slide_ms: int,
+    ) -> None:
         overlap = window_ms // slide_ms
-        newest = readings.timestamp // slide_ms
-        first = int(newest.min(initial=0)) - overlap + 1
+        newest = times_ms // slide_ms
+        first = int(newest.min(initial=np.iinfo(np.int64).max)) - overlap + 1
         window = (newest - first)[:, None] - np.arange(overlap)
         windows = int(window.max(initial=0)) + 1
-        values = int(readings.attribute.max(initial=0)) + 1
-        code = (readings.sensor * values + readings.attribute)[:, None] * windows + window
-        row = np.repeat(np.arange(len(readings.sensor)), overlap)
-        order = np.argsort(code.ravel(), kind="stable")
-        code, self._row = code.ravel()[order], row[order]
-        self._readings = readings
+        values = int(attribute.max(initial=0)) + 1
+        code = ((sensor * values + attribute)[:, None] * windows + window).ravel()
+        order = np.argsort(code, kind="stable")
+        code, self._row = code[order], order // overlap
         self._starts = np.flatnonzero(np.diff(code, prepend=-1))
         found = code[self._starts]
         self.start_ms = (found % windows + first) * slide_ms
@@ -76,44 +78,40 @@ class Series:
 
     @property
     def places(self) -> Integers:
-        """Return which of them each record of `each` belongs to."""
+        """Return which of them each row of `each` belongs to."""
         return np.repeat(np.arange(len(self._starts)), self.lengths)
 
     def row(self, place: Integers, count: Integers) -> Integers:
-        """Return the row in `each` of the first so many records of each of these."""
+        """Return the row in `each` of the first so many rows of each of these."""
         return self._starts[place] + count - 1
 
-    def last(self) -> Summary:
-        """Summarize all records of each."""
-        steps, starts = self._steps, self._starts
+    def last(self, rows: Summary) -> Summary:
+        """Bring all rows of each together."""
+        found, starts = rows.take(self._row), self._starts
         if not len(starts):
-            return Summary(*(np.zeros(0, dtype=np.int64) for _ in range(7)))
+            return found
         return Summary(
-            count=self.lengths,
-            total=np.add.reduceat(steps, starts),
-            squares=np.add.reduceat(steps * steps, starts),
-            low=np.minimum.reduceat(steps, starts),
-            high=np.maximum.reduceat(steps, starts),
-            intended=np.maximum.reduceat(self._readings.timestamp[self._row], starts),
-            appended=np.maximum.reduceat(self._readings.appended[self._row], starts),
+            count=np.add.reduceat(found.count, starts),
+            total=np.add.reduceat(found.total, starts),
+            squares=np.add.reduceat(found.squares, starts),
+            low=np.minimum.reduceat(found.low, starts),
+            high=np.maximum.reduceat(found.high, starts),
+            intended=np.maximum.reduceat(found.intended, starts),
+            appended=np.maximum.reduceat(found.appended, starts),
         )
 
-    def each(self) -> Summary:
-        """Summarize, for each record of each, this one and all before it."""
-        steps = self._steps
+    def each(self, rows: Summary) -> Summary:
+        """Bring, for each row of each, this one and all before it together."""
+        found = rows.take(self._row)
         return Summary(
-            count=np.arange(len(self._row)) - np.repeat(self._starts, self.lengths) + 1,
-            total=self._summed(steps),
-            squares=self._summed(steps * steps),
-            low=-self._greatest(-steps),
-            high=self._greatest(steps),
-            intended=self._greatest(self._readings.timestamp[self._row]),
-            appended=self._greatest(self._readings.appended[self._row]),
+            count=self._summed(found.count),
+            total=self._summed(found.total),
+            squares=self._summed(found.squares),
+            low=-self._greatest(-found.low),
+            high=self._greatest(found.high),
+            intended=self._greatest(found.intended),
+            appended=self._greatest(found.appended),
         )
-
-    @property
-    def _steps(self) -> Integers:
-        return self._readings.steps[self._row]
 
     def _summed(self, values: Integers) -> Integers:
         sums = np.cumsum(values)

@@ -22,7 +22,7 @@ from streamgauge.workloads.theodolite.answers.readings import (
     texts,
     unpacked,
 )
-from streamgauge.workloads.theodolite.answers.series import Readings, Series, Summary
+from streamgauge.workloads.theodolite.answers.series import Series, Summary
 from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
 
@@ -31,6 +31,18 @@ _STATISTICS = 6
 _EXACT = 5
 """Of those, so many have one right value."""
 _TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Records in the order of their logs."""
+
+    names: pa.Array
+    """Of the sensors, by number."""
+    sensor: Integers
+    attribute: Integers
+    rows: Summary
+    """Each record for itself."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +77,13 @@ class Statistics:
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Summarize each window of each sensor."""
         parameters = Parameters.model_validate(context.parameters)
-        sensors, series = self._series(partials, parameters)
-        summary = series.last()
-        ends = series.start_ms + parameters.window_ms(self.case)
-        return _rows(self._keys(sensors, series), summary, pa.array(ends))
+        sent, (window_ms, slide_ms) = self._sent(partials, parameters), self._sizes(parameters)
+        # Sensors that send often have fewer slices than records to be in many windows.
+        slices = Series(sent.sensor, sent.attribute, sent.rows.intended, slide_ms, slide_ms)
+        windows = Series(slices.sensor, slices.attribute, slices.start_ms, window_ms, slide_ms)
+        summary = windows.last(slices.last(sent.rows))
+        ends = pa.array(windows.start_ms + window_ms)
+        return _rows(self._keys(sent.names, windows), summary, ends)
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with window, attribute and sensor as key."""
@@ -102,22 +117,29 @@ class Statistics:
     def _after_key(self) -> str:
         return rf"(?:,[^,]*){{{_STATISTICS}}}$"
 
-    def _series(self, partials: pa.Table, parameters: Parameters) -> tuple[pa.Array, Series]:
-        """Return the names of the sensors, and what they sent."""
+    def _sent(self, partials: pa.Table, parameters: Parameters) -> _Sent:
+        """Return what sensors sent, in the order of the log."""
         steps, partition, offset = unpacked(partials["value"], 3)
         sensor = pc.dictionary_encode(partials["key"].combine_chunks())
         timestamp, appended = (partials[name].to_numpy() for name in ("intended", "appended"))
         log = np.lexsort((offset, partition))
-        found = Readings(
+        return _Sent(
+            names=sensor.dictionary,
             sensor=sensor.indices.to_numpy().astype(np.int64)[log],
             attribute=self._attribute(timestamp, parameters)[log],
-            timestamp=timestamp[log],
-            steps=steps[log],
-            appended=appended[log],
+            rows=Summary.of_each(steps[log], timestamp[log], appended[log]),
         )
+
+    def _grown(self, partials: pa.Table, context: AnswerContext) -> tuple[_Sent, Series]:
+        """Return what sensors sent, and every record in its windows."""
+        parameters = Parameters.model_validate(context.parameters)
+        sent = self._sent(partials, parameters)
+        sizes = self._sizes(parameters)
+        return sent, Series(sent.sensor, sent.attribute, sent.rows.intended, *sizes)
+
+    def _sizes(self, parameters: Parameters) -> tuple[int, int]:
         window_ms = parameters.window_ms(self.case)
-        slide_ms = parameters.slide_ms if self.case == "uc3" else window_ms
-        return sensor.dictionary, Series(found, window_ms, slide_ms)
+        return window_ms, parameters.slide_ms if self.case == "uc3" else window_ms
 
     def _attribute(self, timestamp: Integers, parameters: Parameters) -> Integers:
         if self.case != "uc3":
@@ -142,15 +164,15 @@ class StepwiseStatistics(Statistics):
 
     def steps(self, partials: pa.Table, outputs: pa.Table, context: AnswerContext) -> pa.Table:
         """Tell of how many records each output is, and what so many amount to."""
-        sensors, series = self._series(partials, Parameters.model_validate(context.parameters))
-        keys = self._keys(sensors, series)
+        sent, series = self._grown(partials, context)
+        keys = self._keys(sent.names, series)
         place = pc.fill_null(pc.index_in(outputs["key"], value_set=keys), -1).to_numpy()
         rows = np.flatnonzero(place >= 0)
         step = numbers(outputs["value"].take(rows), _STATISTICS)[0].astype(np.int64)
         place, last = place[rows], series.lengths[place[rows]]
         claimed = (step > 0) & (step <= last)
         before = claimed & (step < last)
-        then = series.each().take(series.row(place[before], step[before]))
+        then = series.each(sent.rows).take(series.row(place[before], step[before]))
         told = {
             "step": (rows[claimed], step[claimed]),
             "last": (rows[claimed], last[claimed]),
@@ -170,9 +192,9 @@ class EachStatistics(Statistics):
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Summarize each window after each of its records."""
-        sensors, series = self._series(partials, Parameters.model_validate(context.parameters))
-        summary = series.each()
-        keys = self._keys(sensors, series).take(pa.array(series.places))
+        sent, series = self._grown(partials, context)
+        summary = series.each(sent.rows)
+        keys = self._keys(sent.names, series).take(pa.array(series.places))
         return _rows(texts(keys, summary.count), summary, pa.nulls(len(keys), pa.int64()))
 
     @property
