@@ -60,6 +60,15 @@ FAILS = {
 }
 """What planning cannot know: how the trial fails."""
 
+RARE = (
+    "spark/theodolite/uc1-topic/*",
+    "spark/theodolite/uc2/*",
+    "spark/theodolite/uc3-final/*",
+    "spark/theodolite/uc3-update/*",
+    "spark/theodolite/uc4-single/*",
+)
+"""Left to `make conformance`: other tests with Spark show the same, and take a minute less."""
+
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
@@ -91,6 +100,11 @@ class Cell:
     def gap(self, gaps: Mapping[str, str]) -> list[str]:
         """Return the reasons why this does not work."""
         return [reason for pattern, reason in gaps.items() if fnmatchcase(str(self), pattern)]
+
+    @property
+    def is_rare(self) -> bool:
+        """Tell whether `make test` does without it."""
+        return any(fnmatchcase(str(self), pattern) for pattern in RARE)
 
     def plan(self) -> TrialSpec:
         """Plan a short trial as users do.
