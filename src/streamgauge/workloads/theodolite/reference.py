@@ -58,7 +58,9 @@ class Windows:
     def __init__(self, job: JobSpec, query: Query) -> None:
         self._answers = query.answers
         parameters = Parameters.model_validate(job.parameters)
-        self._window_ms = parameters.window_ms(case(query.name))
+        fed_back = parameters.levels - 1 if query.internal else 0
+        self._kept_ms = (1 + fed_back) * parameters.window_ms(case(query.name))
+        """How long a record may be needed."""
         self._reached_ms = [0] * job.partitions
         self._closed_ms = 0
         """Windows that ended by then were answered."""
@@ -80,7 +82,7 @@ class Windows:
         now = (ends > self._closed_ms) & (ends <= over_ms)
         self._closed_ms = over_ms
         times = _times(self._records["value"])
-        self._records = self._records.filter(pa.array(times >= over_ms - self._window_ms))
+        self._records = self._records.filter(pa.array(times >= over_ms - self._kept_ms))
         return found.filter(pa.array(now))
 
     def _grown(self, more: bool, context: AnswerContext) -> pa.Table:

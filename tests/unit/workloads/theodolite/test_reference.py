@@ -16,11 +16,11 @@ from tests.unit.workloads.theodolite.records import BEGIN, context, record, reco
 SIZE: dict[str, Any] = {"window": 2.0, "slide": 2.0, "attribute": "cycle:3:1h", "levels": 1}
 
 
-def make(query: str, partitions: int = 1) -> Buffer:
+def make(query: str, partitions: int = 1, **parameters: Any) -> Buffer:
     job = JobSpec(
         workload="theodolite",
         query=query,
-        parameters=Parameters(**SIZE).model_dump(mode="json"),
+        parameters=Parameters(**{**SIZE, **parameters}).model_dump(mode="json"),
         partitions=partitions,
         seed=1,
         options={},
@@ -28,9 +28,9 @@ def make(query: str, partitions: int = 1) -> Buffer:
     return reference.buffer(job, Theodolite.queries[query])
 
 
-def answer(buffer: Buffer, *values: bytes, partition: int = 0) -> list[str]:
+def answer(buffer: Buffer, *values: bytes, partition: int = 0, **parameters: Any) -> list[str]:
     log = recorded(values, partition) if values else recorded([])
-    found = buffer.answer(log, context(**SIZE))
+    found = buffer.answer(log, context(**{**SIZE, **parameters}))
     return sorted(value.decode() for value in found["value"].to_pylist())
 
 
@@ -58,6 +58,21 @@ def test_windows_are_answered_once_when_every_partition_has_passed_them(
 def test_a_sentinel_closes_the_last_windows() -> None:
     sentinel = JSON.value(1, BEGIN + 6, data.sentinel())
     assert answer(make("uc2"), record(0, 5, 1, 2.0), sentinel) == [f"{BEGIN},s_1,1,2,2,2,2,0"]
+
+
+def test_records_are_kept_until_the_root_has_its_sums() -> None:
+    deep = {"children": 2, "levels": 2}
+    buffer = make("uc4-feedback", **deep)
+    assert answer(buffer, record(0, 5, 1, 2.0), record(1, 1_990, 3, 1.0), **deep) == []
+    assert answer(buffer, record(2, 2_100, 0, 9.0), **deep) == [
+        f"{BEGIN},g_1_0,1,2,2",
+        f"{BEGIN},g_1_2,1,1,1",
+    ]
+    assert answer(buffer, record(3, 3_950, 0, 8.0), **deep) == []
+    assert answer(buffer, record(4, 4_050, 0, 7.0), **deep) == [
+        f"{BEGIN},group_lvl_0,2,3,1.5",
+        f"{BEGIN + 2_000},g_1_0,1,8,8",
+    ]
 
 
 def test_what_has_grown_is_told_again() -> None:
