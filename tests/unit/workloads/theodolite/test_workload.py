@@ -239,6 +239,8 @@ def test_no_batch_is_longer_than_a_part_of_a_window_where_sums_come_in_again() -
     asked = resolve("uc4-feedback", **{"conf.source.maxOffsetsPerTrigger": "7"}).settings
     assert asked["source.maxOffsetsPerTrigger"] == "7"
     assert "source.maxOffsetsPerTrigger" not in resolve("uc4-single").settings
+    plain = resolve("uc4-feedback", profile="defaults").settings
+    assert "source.maxOffsetsPerTrigger" in plain, "it is no matter of speed"
 
 
 def test_a_marker_of_a_query_that_answers_each_record_tells_its_key() -> None:
