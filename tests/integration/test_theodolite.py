@@ -113,8 +113,8 @@ def test_bad_records_other_zones_and_sensors_that_stop_change_no_answer(
         duration_s=6.0,
     )
     assert result.correct.holds is True, result.correct.reason
-    # A record is in four windows; with a pause, which sensors send never are in the same twice.
-    assert 0.8 * result.inputs * 4 < result.counts.expected < result.inputs * 4
+    # Nine of ten records lie in four windows, some of them together with one of the same sensor.
+    assert 2 * result.inputs < result.counts.expected < 0.95 * 4 * result.inputs
 
 
 @pytest.mark.spark
