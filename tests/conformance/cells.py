@@ -27,6 +27,16 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
     "*/ysb/*/flight/*": "ysb cannot be sent without a broker",
+    "*/theodolite/*/flight/*": "theodolite cannot be sent without a broker",
+    "spark/*/uc1-postgres/*/realtime": "it has no foreachBatch",
+    "spark/*/uc1-postgres/*/continuous": "it has no foreachBatch",
+    "spark/*/uc[23]*/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/uc4-*/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/uc2/*/realtime": "it puts out a window after every record",
+    "spark/*/uc3-final/*/realtime": "it puts out a window after every record",
+    "spark/*/uc3-update/*/realtime": "use theodolite/uc3-every",
+    "spark/*/uc3-every/*/microbatch": "use theodolite/uc3-update",
+    "spark/*/uc4-*/*/realtime": "it knows no aggregation of what was aggregated before",
     "spark/*/aggregation/*/realtime": "it puts out a window after every record",
     "spark/*/q2/*/realtime": "it runs no Python",
     "spark/*/q5/*/realtime": "it has no foreachBatch",
@@ -46,8 +56,18 @@ FAILS = {
     "command/espbench/identity/kafka/*": "this engine knows q3 only",
     "command/rovio/*": "this engine knows q3 only",
     "command/ysb/*/kafka/*": "this engine knows q3 only",
+    "command/theodolite/*/kafka/*": "this engine knows q3 only",
 }
 """What planning cannot know: how the trial fails."""
+
+RARE = (
+    "spark/theodolite/uc1-topic/*",
+    "spark/theodolite/uc2/*",
+    "spark/theodolite/uc3-final/*",
+    "spark/theodolite/uc3-update/*",
+    "spark/theodolite/uc4-single/*",
+)
+"""Left to `make conformance`: other tests with Spark show the same, and take a minute less."""
 
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
@@ -80,6 +100,11 @@ class Cell:
     def gap(self, gaps: Mapping[str, str]) -> list[str]:
         """Return the reasons why this does not work."""
         return [reason for pattern, reason in gaps.items() if fnmatchcase(str(self), pattern)]
+
+    @property
+    def is_rare(self) -> bool:
+        """Tell whether `make test` does without it."""
+        return any(fnmatchcase(str(self), pattern) for pattern in RARE)
 
     def plan(self) -> TrialSpec:
         """Plan a short trial as users do.

@@ -184,7 +184,8 @@ def _check(payloads: Payloads, form: Form) -> None:
                 " would get into partitions that are not those of its key",
                 "Give its payloads a marker.",
             )
-    _check_form([each for each in (payloads.marker, payloads.sentinel) if each is not None], form)
+    marker = payloads.marker(0) if callable(payloads.marker) else payloads.marker
+    _check_form([each for each in (marker, payloads.sentinel) if each is not None], form)
 
 
 def _check_form(values: Iterable[bytes], form: Form) -> None:

@@ -49,6 +49,9 @@ _PULSES = 1000
 """So many markers of a partition may go before the load, where they go on until it begins."""
 _NS = 1_000_000
 
+MarkerPayload = bytes | Callable[[int], bytes] | None
+"""See `Payloads.marker`."""
+
 
 class Sender:
     """One trial's sender: its streams, and by what they are sent."""
@@ -122,7 +125,7 @@ class Sender:
         """Send one sentinel to every input partition and wait for their offsets."""
         return self._send_to_all({name: each.sentinel for name, each in self._payloads.items()})
 
-    def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
+    def _send_to_all(self, payloads: Mapping[str, MarkerPayload]) -> Markers:
         partitions = range(self._spec.partitions)
         made = [
             self._marker(name, self._next_marker + partition, payload)
@@ -147,10 +150,12 @@ class Sender:
             ]
         )
 
-    def _marker(self, name: str, record: int, payload: bytes | None) -> tuple[str, int, Single]:
+    def _marker(self, name: str, record: int, payload: MarkerPayload) -> tuple[str, int, Single]:
         """Make a marker, which goes to the partition of its number."""
         stream = self._streams[name]
         id_, now_ms = stream.id(record), time.time_ns() // _NS
+        if callable(payload):
+            payload = payload(id_)
         if payload is None:
             (payload,) = stream.payloads(record, 1, now_ms)
         elif stream.shifts is not None and b"%d" in payload:

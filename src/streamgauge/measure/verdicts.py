@@ -205,6 +205,8 @@ def correct(
     }
     if not faults:
         reason = f"all {counts.expected:,} expected outputs are right, each exactly once"
+        if counts.intermediate:
+            reason += f", after {counts.intermediate:,} right intermediate ones"
         return Verdict(holds=True, reason=reason, evidence=evidence)
     if not drain.drained and set(faults) == {"missing"}:
         reason = (

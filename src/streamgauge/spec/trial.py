@@ -127,11 +127,18 @@ class Counts(Model):
     missing: int = 0
     duplicate: int = 0
     unexpected: int = 0
+    intermediate: int = 0
+    """Right, of answers that were still to grow."""
+
+    @property
+    def final(self) -> int:
+        """All outputs that were compared, but for the intermediate ones."""
+        return self.correct + self.wrong + self.duplicate + self.unexpected
 
     @property
     def outputs(self) -> int:
         """All outputs that were compared."""
-        return self.correct + self.wrong + self.duplicate + self.unexpected
+        return self.final + self.intermediate
 
 
 class Verdict(Model):

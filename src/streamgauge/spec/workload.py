@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import FRONT, Form
-from streamgauge.spec.values import Json
+from streamgauge.spec.values import Json, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,9 @@ class Payloads:
     blocks: Iterable[Sequence[bytes]]
     """All of them in the order of the records, rendered when they are asked for, a bounded number
     at a time; after the last comes the first again."""
-    marker: bytes | None = None
-    """Payload of markers; None where the stream's own next records serve."""
+    marker: bytes | Callable[[int], bytes] | None = None
+    """Payload of markers, or of a marker by its id where they differ; None where the stream's own
+    next records serve."""
     sentinel: bytes | None = None
     """Payload of sentinels, for queries that need them to close their last windows."""
     keys: Iterable[Sequence[bytes]] | None = None
@@ -71,7 +72,9 @@ class Query:
     functions: tuple[str, ...]
     """Core functions of stream processing that it exercises."""
     answers_markers: bool
-    """Whether each marker has an output of its own, whose key is the marker's id."""
+    """Whether each marker has an output of its own."""
+    marker_key: Callable[[bytes], str] | None = None
+    """Key of that output by the marker's value, where it is not the marker's id."""
     window_of: Callable[[bytes, int], str] | None = None
     """Key of the output with the window of a marker, by the marker's value and append time: for
     modes in which records close windows."""
@@ -142,6 +145,14 @@ class PlansTrials(Workload, Protocol):
 
         A trial that was planned before is returned as it is.
         """
+
+
+@runtime_checkable
+class RemarksOnTrials(Workload, Protocol):
+    """Ability of a workload: what its trials measure depends on when they took place."""
+
+    def remarks(self, spec: TrialSpec, measured: Span) -> list[str]:
+        """Tell what a reader of the figures has to know about the measured time."""
 
 
 @runtime_checkable

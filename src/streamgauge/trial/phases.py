@@ -41,7 +41,7 @@ from streamgauge.spec.engine import Engine, Job
 from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import HasTables, Query
+from streamgauge.spec.workload import HasTables, Query, RemarksOnTrials
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, TrialState
@@ -241,7 +241,10 @@ class Trial:
         window_of = self.query.window_of
         if self._pulse and window_of is not None:
             return lambda marker: window_of(marker.value, marker.appended_ms)
-        return (lambda marker: str(marker.id)) if self.query.answers_markers else None
+        if not self.query.answers_markers:
+            return None
+        own = self.query.marker_key
+        return lambda marker: str(marker.id) if own is None else own(marker.value)
 
     @property
     def _pulse(self) -> bool:
@@ -382,6 +385,8 @@ class Trial:
                 answers=self.engine.answers,
             )
             kept.write_validation(self.folder, self.state.validation)
+        if isinstance(self.workload, RemarksOnTrials) and self.state.measured is not None:
+            self.state.warnings += self.workload.remarks(self.spec, self.state.measured)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:

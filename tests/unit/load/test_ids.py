@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from streamgauge.measure.messages import headers
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.form import FORMS, Form
+from streamgauge.spec.form import FORMS, JSON, Form
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Payloads
 from streamgauge.transports.kafka import sending
@@ -154,6 +155,24 @@ def test_no_two_records_of_a_trial_have_the_same_id(
     check_places([sent for sent in log if sent[1] not in special], partitions, keyed)
     for _, value, key, _ in log:
         assert value not in special or key == payloads.marker_key
+
+
+def test_markers_may_differ_by_their_ids_and_carry_their_times() -> None:
+    payloads = Payloads(
+        [[b'"x":%d}']], marker=lambda id_: b'"marker":%d,"at":%%d}' % id_, shifts=[0]
+    )
+    log: list[Sent] = []
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(sending, "Producer", Producer),
+        patch.object(Producer, "log", log, create=True),
+    ):
+        (job,) = make_job(folder, 2, 3, 1, 10, pulse=False)
+        found = make_sender(job, [JSON, JSON], payloads).markers().markers
+    told = [json.loads(each.value) for each in found]
+    assert [each["marker"] for each in told] == [each["id"] for each in told]
+    assert [each["at"] for each in told] == [each["intended"] for each in told]
+    assert len({each["marker"] for each in told}) == len(log) == 6
 
 
 def check_places(load: list[Sent], partitions: int, keyed: bool) -> None:

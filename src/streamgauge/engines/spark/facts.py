@@ -25,6 +25,10 @@ def _fit(job: JobSpec, mode: Mode) -> str | None:  # noqa: ARG001 - any of them
     return None
 
 
+def _nothing(job: JobSpec) -> Mapping[str, str]:  # noqa: ARG001 - of none
+    return {}
+
+
 @dataclass(frozen=True)
 class QueryFacts:
     """What is known of one query; source, sink, trigger and checkpoint are the engine's."""
@@ -53,6 +57,8 @@ class QueryFacts:
     """Offsets may be written while the next batch runs: stateless queries to Kafka."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of Spark, where the query is tuned."""
+    needed: Callable[[JobSpec], Mapping[str, str]] = _nothing
+    """Tells settings without which the query is not right, in every profile."""
     jars: tuple[str, ...] = ()
     """Components of jars.lock that it needs beside those of the transport."""
 
