@@ -22,6 +22,7 @@ from streamgauge.errors import (
     Unmeasured,
 )
 from streamgauge.jobfile import PROGRESS
+from streamgauge.load import arrivals
 from streamgauge.load.messages import PULSE_MS, Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
@@ -148,14 +149,17 @@ class Trial:
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
+            acts = None
             if self.spec.preload:
                 self._preload(sender)
+            elif self._gathers:
+                acts = self._gather(sender)
             elif sender_first:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.preload and not sender_first:
+                if not (self.spec.preload or self._gathers or sender_first):
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -171,7 +175,9 @@ class Trial:
             stack.enter_context(sampler)
             self.outcome.timeline = sampler.rows
             stack.callback(drainage.close)
-            if not self.spec.preload:
+            if acts is not None:
+                self._follow_load(sender, acts)
+            elif not self.spec.preload:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender)
@@ -240,7 +246,10 @@ class Trial:
         window_of = self.query.window_of
         if self._pulse and window_of is not None:
             return lambda marker: window_of(marker.value, marker.appended_ms)
-        return (lambda marker: str(marker.id)) if self.query.answers_markers else None
+        if not self.query.answers_markers:
+            return None
+        marker_key = self.query.marker_key
+        return lambda marker: str(marker.id) if marker_key is None else marker_key(marker.value)
 
     @property
     def _pulse(self) -> bool:
@@ -294,18 +303,45 @@ class Trial:
             except LimitPassed as error:
                 raise TrialInvalid(str(error)) from None
 
+    @property
+    def _gathers(self) -> bool:
+        """Whether a backlog gathers before the engine starts, and the load goes on."""
+        return arrivals.backlog_s(self.spec.schedule) is not None and not self.spec.preload
+
+    def _gather(self, sender: Senders) -> Acts:
+        """Let the load begin, and wait for the time at which the engine is started."""
+        with self._phase("preload", self.spec.warmup_s + _LEAD_S):
+            self._make_ready(sender)
+            acts = self._begin_load(sender)
+            self._until(self._measured.start_ms, sender, acts)
+        return acts
+
     def _run_load(self, sender: Senders) -> None:
-        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
-        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
-        measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
-        self.outcome.measured = measured
-        acts = Acts(self.spec, self.bench, self._announce, start_ms)
-        sender.begin(start_ms)
+        acts = self._begin_load(sender)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
-            self._until(begin_ms, sender, acts)
+            self._until(self._measured.start_ms, sender, acts)
+        self._follow_load(sender, acts)
+
+    def _begin_load(self, sender: Senders) -> Acts:
+        """Let the load begin, which settles what is measured."""
+        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
+        if self.query.whole_seconds:
+            start_ms = -(-start_ms // 1000) * 1000
+        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
+        self.outcome.measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
+        sender.begin(start_ms)
+        return Acts(self.spec, self.bench, self._announce, start_ms)
+
+    @property
+    def _measured(self) -> Span:
+        assert self.outcome.measured is not None, "the load has begun"
+        return self.outcome.measured
+
+    def _follow_load(self, sender: Senders, acts: Acts) -> None:
+        """Look after the trial from the measured time to the end of the load."""
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(measured.end_ms, sender, acts)
-        end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
+            self._until(self._measured.end_ms, sender, acts)
+        end_ms = self._measured.end_ms + int((self.spec.tail_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, sender, acts)
 

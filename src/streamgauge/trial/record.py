@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.load import arrivals
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
-from streamgauge.measure.catch_up import Backlog, catch_up_rate
+from streamgauge.measure.catch_up import Backlog, catch_up_rate, caught_up_s, peak_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
@@ -110,6 +111,8 @@ class _Facts:
         )
         self.behind_s = behind.behind(self.all, self.span) if self.all is not None else np.array([])
         self.lag = _lag(outcome.timeline, self.span)
+        self.gathered = arrivals.backlog_s(outcome.spec.schedule) is not None
+        """Whether the engine began with a backlog, so that no latency means anything."""
         self.lateness_s, self.late_records = _lateness(validation, self.span)
 
     def valid(self) -> Verdict:
@@ -164,6 +167,9 @@ class _Facts:
                 quick=spec.quick,
                 engine_died=died,
             )
+        if self.gathered:
+            after_s = caught_up_s(self.behind_s)
+            return verdicts.caught_up(self.outcome.drain, after_s, engine_died=died)
         values_s, at_ms = np.array([]), np.array([], dtype=np.int64)
         if self.counted is not None:
             values_s = latency.seconds(self.counted)["latency"]
@@ -181,7 +187,7 @@ class _Facts:
     def pace(self) -> Pace | None:
         """Return what a search decides by; None when nothing was measured."""
         outcome = self.outcome
-        if self.counted is None or outcome.measured is None:
+        if self.counted is None or outcome.measured is None or self.gathered:
             return None
         drain_s = max(0.0, outcome.phases.get("drain", 0.0) - self.still_s)
         return sustained.pace(
@@ -199,29 +205,40 @@ class _Facts:
 
     def _caught_up(self) -> dict[str, float]:
         """Return how fast a backlog was worked off, and how large a load it was."""
+        rate = catch_up_rate(self._backlog())
+        offered = self.outcome.spec.rate * self.streams
+        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
+
+    def _gathered(self) -> dict[str, float]:
+        """Return when the engine had caught up with a backlog, and how fast it was at best."""
+        found = {
+            "catch_up.seconds": caught_up_s(self.behind_s),
+            "rate.peak": peak_rate(self._backlog()),
+        }
+        return {name: value for name, value in found.items() if value is not None} | self._rates()
+
+    def _backlog(self) -> Backlog:
         outcome, sender = self.outcome, self.outcome.sender
         rows = [row for row in outcome.timeline if "finished" in row]
         emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
-        rate = catch_up_rate(
-            Backlog(
-                records=sender.acknowledged if sender else 0,
-                started_s=outcome.timeline[0]["at"] if outcome.timeline else 0.0,
-                finished=behind.Offsets(
-                    np.array([row["at"] for row in rows]),
-                    np.array([row["finished"] for row in rows]).astype(np.int64),
-                ),
-                emitted_ms=emitted,
-                drained=outcome.drain.drained is True,
-                windowed=self.windowed,
-            )
+        return Backlog(
+            records=sender.acknowledged if sender else 0,
+            started_s=outcome.timeline[0]["at"] if outcome.timeline else 0.0,
+            finished=behind.Offsets(
+                np.array([row["at"] for row in rows]),
+                np.array([row["finished"] for row in rows]).astype(np.int64),
+            ),
+            emitted_ms=emitted,
+            drained=outcome.drain.drained is True,
+            windowed=self.windowed,
         )
-        offered = outcome.spec.rate * self.streams
-        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
 
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
         if self.outcome.spec.preload:
             found |= self._caught_up()
+        elif self.gathered and self.counted is not None:
+            found |= self._gathered()
         elif self.counted is not None:
             found |= latency.summarize(self.counted)
             found |= statistics.named("behind", self.behind_s)
