@@ -75,7 +75,9 @@ class Held:
     def _forget(self, until_ms: int) -> None:
         assert self._partials is not None
         self._partials = self._partials.filter(pc.greater_equal(_times(self._partials), until_ms))
-        self._answered = {key for key in self._answered if _time(key) >= until_ms}
+        # The first windows of what is left began before it.
+        begun_ms = until_ms - self._kept_ms
+        self._answered = {key for key in self._answered if _time(key) >= begun_ms}
 
 
 def _times(partials: pa.Table) -> pa.Array:

@@ -73,8 +73,7 @@ def _before(sums: Sums, seconds: int) -> Integers:
     if not len(place):
         return wanted
     row = np.minimum(np.searchsorted(place, wanted), len(place) - 1)
-    found: Integers = np.where(place[row] == wanted, row, -1)
-    return found
+    return np.asarray(np.where(place[row] == wanted, row, -1), dtype=np.int64)
 
 
 def _taken(sums: Sums, rows: Integers) -> Sums:

@@ -19,10 +19,11 @@ Column: TypeAlias = pa.Array | npt.NDArray[Any]
 
 _TOLERANCE = 1e-9
 """Of what is not exact, relative."""
+_NUMBER = r"-?\d{1,18}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?"
 _KINDS = {
     "whole": r"\d{1,18}",
-    "exact": r"-?\d{1,18}(?:\.\d{1,18})?(?:E-?\d{1,3})?",
-    "about": r"-?\d{1,18}(?:\.\d{1,18})?(?:E-?\d{1,3})?",
+    "exact": _NUMBER,
+    "about": _NUMBER,
     "text": r"[^,]+",
     "any": r"[^,]*",
 }
