@@ -53,7 +53,7 @@ def validation() -> Iterator[Measurement]:
                 seed=1,
                 options={},
             )
-            with Session(Path(folder)) as session, _memory() as memory:
+            with Session(Path(folder)) as session, watched() as memory:
                 spark = session.get()
                 found = validate(spark, query, Recorded(inputs, output), tables, job)
             unanswered = query.name in ("q1", "q2")
@@ -148,7 +148,8 @@ def _held_bytes(processes: Iterable[psutil.Process]) -> Iterator[int]:
 
 
 @contextmanager
-def _memory() -> Iterator[_Memory]:
+def watched() -> Iterator[_Memory]:
+    """Watch the memory of this process and its children."""
     memory = _Memory()
     watcher = threading.Thread(target=memory.watch, daemon=True)
     watcher.start()

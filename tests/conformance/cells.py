@@ -26,6 +26,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
+    "*/ospbench/*/flight/*": "ospbench cannot be sent without a broker",
     "*/ysb/*/flight/*": "ysb cannot be sent without a broker",
     "spark/*/aggregation/*/realtime": "it puts out a window after every record",
     "spark/*/q2/*/realtime": "it runs no Python",
@@ -36,6 +37,11 @@ REFUSED = {
     "spark/*/q4/*/continuous": "it knows no join",
     "spark/*/q5/*/continuous": "it has no foreachBatch",
     "spark/*/join/*/continuous": "it knows no join of two streams",
+    "spark/ospbench/stage[34]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage10[01]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage[01]/*/continuous": "it knows no union of two streams",
+    "spark/ospbench/stage[2-6]/*/continuous": "continuous processing knows no aggregation",
+    "spark/ospbench/stage10[01]/*/continuous": "continuous processing knows no aggregation",
     "spark/ysb/redis/*/realtime": "it has no foreachBatch",
     "spark/ysb/topic/*/continuous": "use ysb/redis",
 }
@@ -44,6 +50,7 @@ REFUSED = {
 FAILS = {
     "command/espbench/q[!3]*/kafka/*": "this engine knows q3 only",
     "command/espbench/identity/kafka/*": "this engine knows q3 only",
+    "command/ospbench/*/kafka/*": "this engine knows q3 only",
     "command/rovio/*": "this engine knows q3 only",
     "command/ysb/*/kafka/*": "this engine knows q3 only",
 }
@@ -52,7 +59,11 @@ FAILS = {
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
+USUAL = {"ospbench": ("stage3", "stage5")}
+"""Of workloads with many queries those that `make test` runs: the others are variations."""
+
 PARAMETERS = {
+    "ospbench": {"window": "2s", "slide": "1s"},
     "rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"},
     "ysb": {"campaigns": "10"},
 }
@@ -76,6 +87,11 @@ class Cell:
         return "/".join(
             (self.engine, self.workload, self.query, self.transport, self.mode or "only")
         )
+
+    @property
+    def usual(self) -> bool:
+        """Tell whether `make test` runs it."""
+        return self.default and self.query in USUAL.get(self.workload, (self.query,))
 
     def gap(self, gaps: Mapping[str, str]) -> list[str]:
         """Return the reasons why this does not work."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.jobfile import JobSpec
 
-_NO_UNION = "continuous processing knows no union of two streams"
+_NO_UNION = "it knows no union of two streams"
 _NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
 _OPEN = (
     "it puts out a second after every record, and never says which output is the last;"

@@ -22,6 +22,7 @@ from streamgauge.workloads.ospbench import answers, data
 from streamgauge.workloads.ospbench.parameters import Parameters
 
 SECOND_MS = 1000
+OUT_OF_STEP_S = 2.0
 IN_WINDOWS = ("stage100", "stage101")
 IN_SECONDS = ("stage3", "stage4")
 """Whose answers are final when a second is over."""
@@ -135,19 +136,10 @@ class Ospbench:
         return query
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Give every lane one record a second."""
-        shape = None if spec.schedule is None else arrivals.parse_shape(spec.schedule)
-        if not isinstance(shape, Steady | None):
-            return spec, []
-        rate = float(data.roads(spec.rate) * data.LANES_OF_ROAD)
-        if rate == spec.rate:
-            return spec, []
-        note = (
-            f"{format_rate(spec.rate)} became {format_rate(rate)}: {data.roads(rate):,} roads with"
-            f" {data.LANES_OF_ROAD} lanes, of which each has a record a second"
-        )
-        schedule = None if shape is None else f"constant:{rate}/s"
-        return spec.model_copy(update={"rate": rate, "schedule": schedule}), [note]
+        """Give every lane one record a second, and let windows wait for senders out of step."""
+        spec, delayed = _delayed(spec)
+        spec, rounded = _rounded(spec)
+        return spec, [*delayed, *rounded]
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:  # noqa: ARG002
         """Render flow or speed of the lanes."""
@@ -163,6 +155,29 @@ class Ospbench:
             markers=partial(data.markers, stream, seconds_back=back),
             dated=data.written,
         )
+
+
+def _rounded(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+    """Make a constant rate a multiple of the lanes of a road."""
+    shape = None if spec.schedule is None else arrivals.parse_shape(spec.schedule)
+    rate = float(data.roads(spec.rate) * data.LANES_OF_ROAD)
+    if rate == spec.rate or not isinstance(shape, Steady | None):
+        return spec, []
+    note = (
+        f"{format_rate(spec.rate)} became {format_rate(rate)}: {data.roads(rate):,} roads with"
+        f" {data.LANES_OF_ROAD} lanes, of which each has a record a second"
+    )
+    schedule = None if shape is None else f"constant:{rate}/s"
+    return spec.model_copy(update={"rate": rate, "schedule": schedule}), [note]
+
+
+def _delayed(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
+    """Let windows wait where several senders may overtake each other."""
+    if spec.load.senders == 1 or Parameters.model_validate(spec.parameters).delay is not None:
+        return spec, []
+    parameters = {**spec.parameters, "delay": OUT_OF_STEP_S}
+    note = f"delay={OUT_OF_STEP_S:g}s: several senders may overtake each other"
+    return spec.model_copy(update={"parameters": parameters}), [note]
 
 
 def _records(
