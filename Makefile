@@ -37,7 +37,7 @@ bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)
 
 picture: setup ## Draw a run: make picture RUN=@0 FILE=docs/picture.svg
-	@$(PY) -m streamgauge.report.picture $(or $(RUN),@0) "$(or $(FILE),docs/picture.svg)" $(CHARTS)
+	@$(PY) -m streamgauge.report.charts.picture $(or $(RUN),@0) "$(or $(FILE),docs/picture.svg)" $(CHARTS)
 
 clean: ## Remove .venv, .tools and caches (runs/ stays)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -42,13 +42,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
+def plugins(tmp_path: Path) -> Iterator[Plugins]:
     """Packages of others, for this process and for those that it starts."""
     found = Plugins(tmp_path / "plugins")
-    monkeypatch.syspath_prepend(found.folder)
-    monkeypatch.setenv("PYTHONPATH", str(found.folder), prepend=os.pathsep)
-    yield found
-    found.forget()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(found.folder)
+        patch.setenv("PYTHONPATH", str(found.folder), prepend=os.pathsep)
+        yield found
+    found.forget()  # when they can no longer be found: who looks meanwhile would remember them
 
 
 @pytest.fixture(scope="session")

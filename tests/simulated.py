@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.measure import statistics, sustained
-from streamgauge.measure.behind import Offsets, behind, lag
+from streamgauge.measure.behind import behind, lag
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
@@ -159,12 +159,7 @@ def _looks(
     at_s = np.arange(0.37, spec.load_s, 1.0)
     newest = np.searchsorted(ends_s, at_s, side="right") - 1
     finished = np.where(newest >= 0, reached[newest], 0.0).astype(np.int64)
-    moved = np.flatnonzero(np.diff(finished, prepend=-1))
-    found = lag(
-        Offsets(EPOCH_S + at_s, (spec.rate * at_s).astype(np.int64)),
-        Offsets(EPOCH_S + at_s[moved], finished[moved]),
-        span,
-    )
+    found = lag(EPOCH_S + at_s, spec.rate * at_s, finished.astype(np.float64), span)
     inside = (EPOCH_S + at_s >= span.start_ms / 1000) & (EPOCH_S + at_s < span.end_ms / 1000)
     if found is None:
         return None

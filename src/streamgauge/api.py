@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import runner
+from streamgauge.comparison.compare import Comparison, Pair
+from streamgauge.comparison.runs import compare_runs
 from streamgauge.errors import unknown_name
-from streamgauge.measure.comparison import Comparison, Pair
 from streamgauge.planning import Asked, choose_services, plan_run
-from streamgauge.report.html import write_report
+from streamgauge.report.page.report import write_report
 from streamgauge.results import tables
 from streamgauge.results.answers import read_answer
-from streamgauge.results.compared import compare_runs
 from streamgauge.results.folder import RunFolder, RunRecord, find
 from streamgauge.spec.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
@@ -85,7 +85,7 @@ class Run:
 
     def chart(self, what: str = "latency") -> alt.TopLevelMixin:
         """Draw a chart for a notebook: `latency`, percentiles with a line per trial."""
-        from streamgauge.report.run_charts import CHARTS
+        from streamgauge.report.charts.notebook import CHARTS
 
         if what not in CHARTS:
             raise unknown_name("chart", what, CHARTS)
@@ -102,7 +102,7 @@ class RunComparison:
         return f"<RunComparison of {self.comparison.other} with {self.comparison.base}>"
 
     def _repr_markdown_(self) -> str:
-        from streamgauge.report.compare_markdown import markdown
+        from streamgauge.comparison.markdown import markdown
 
         return markdown([self.comparison])
 
@@ -116,13 +116,13 @@ class RunComparison:
         """A row per query, rate and metric: both medians, ratio, interval, verdict."""
         import pyarrow as pa
 
-        from streamgauge.report.compare_json import flat_rows
+        from streamgauge.comparison.objects import flat_rows
 
         return pa.Table.from_pylist(flat_rows(self.comparison))
 
     def chart(self) -> alt.TopLevelMixin | None:
         """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
-        from streamgauge.report.compare_charts import forest
+        from streamgauge.comparison.charts import forest
 
         return forest(self.comparison)
 

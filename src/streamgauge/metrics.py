@@ -28,6 +28,16 @@ STATISTICS = {
     "max": "largest",
     "mean": "mean",
 }
+_BY_APPEND_TIME = {
+    "latency",
+    "event_latency",
+    "processing_latency",
+    "pre_window_latency",
+    "window_latency",
+    "lateness",
+    "behind",
+    "append_step",
+}
 KNOWN_ROLES = ("engine", "broker", "database", "sender", "harness")
 """Roles of processes in the order in which they are shown; an engine or a service may add more."""
 
@@ -41,6 +51,12 @@ class Metric:
     better: Better
     meaning: str
 
+    @property
+    def resolution(self) -> float:
+        """The smallest step of the clock; a mean is finer than the values that it is made of."""
+        family, _, statistic = self.name.partition(".")
+        return units.CLOCK_S if family in _BY_APPEND_TIME and statistic != "mean" else 0.0
+
     def parse(self, text: str) -> float:
         """Read a value of this metric as people write it: `2s`, `10k/s`, `64MiB`."""
         return _PARSE[self.unit](text)
@@ -48,6 +64,10 @@ class Metric:
     def format(self, value: float) -> str:
         """Write a value of this metric for people."""
         return _FORMAT[self.unit](value)
+
+    def show(self, value: float) -> str:
+        """Write a value for people, of a latency no more than the clock tells."""
+        return units.format_latency(value) if self.resolution else self.format(value)
 
 
 # `<statistic>` stands for each of the above, `<role>` and `<interface>` for any name.

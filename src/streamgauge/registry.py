@@ -5,18 +5,24 @@ They are found through entry points. Packages of others register theirs in the g
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from streamgauge.errors import NotReady, UsageError, unknown_name
 
 if TYPE_CHECKING:
+    from streamgauge.report.view import View
+    from streamgauge.services.service import Service
+    from streamgauge.spec.act import Act
+    from streamgauge.spec.engine import Engine
+    from streamgauge.spec.experiment import Experiment
+    from streamgauge.spec.profile import Profiler
     from streamgauge.spec.transport import Transport
+    from streamgauge.spec.workload import Workload
 
 Group = Literal[
     "services",
@@ -37,8 +43,28 @@ def names(group: Group) -> list[str]:
     return sorted(_entries(group))
 
 
-def load(group: Group, name: str) -> object:
-    """Return what is registered under a name.
+@overload
+def load(group: Literal["services"], name: str) -> type[Service]: ...
+@overload
+def load(group: Literal["transports"], name: str) -> type[Transport]: ...
+@overload
+def load(group: Literal["workloads"], name: str) -> type[Workload]: ...
+@overload
+def load(group: Literal["engines"], name: str) -> type[Engine]: ...
+@overload
+def load(group: Literal["experiments"], name: str) -> type[Experiment]: ...
+@overload
+def load(group: Literal["views"], name: str) -> type[View]: ...
+@overload
+def load(group: Literal["acts"], name: str) -> Act: ...
+@overload
+def load(group: Literal["profilers"], name: str) -> type[Profiler]: ...
+@overload
+def load(group: Group, name: str) -> Any: ...
+
+
+def load(group: Group, name: str) -> Any:
+    """Return what is registered under a name; that it is of its kind is taken on trust.
 
     Raises:
         UsageError: Nothing is registered under that name, or two things are.
@@ -64,9 +90,8 @@ def transport(name: str) -> Transport:
         UsageError: There is none.
         NotReady: It does not load, or is not complete.
     """
-    kind = cast("Callable[[], Transport]", load("transports", name))
     try:
-        return kind()
+        return load("transports", name)()
     except TypeError as error:
         raise NotReady(f"transport {name!r} is not complete: {error}", _UPDATE) from error
 

@@ -10,6 +10,8 @@ import re
 
 from streamgauge.errors import UsageError
 
+CLOCK_S = 0.001
+"""Resolution of append times, and so of every percentile of what is taken from them."""
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _RATE = re.compile(rf"({_NUMBER})\s*([kKMG]?)\s*(?:/\s*(s|sec|min|m|h))?")
 _COUNT = re.compile(rf"({_NUMBER})\s*([kKMG]?)")
@@ -107,6 +109,11 @@ def format_duration(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     parts = [(hours, "h"), (minutes, "min"), (0 if hours else rest_s, "s")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
+
+
+def format_latency(seconds: float) -> str:
+    """Write a latency as far as append times tell it: they count milliseconds."""
+    return "< 1 ms" if 0 <= seconds < CLOCK_S else format_duration(seconds)
 
 
 def format_size(size: float) -> str:

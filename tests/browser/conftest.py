@@ -9,7 +9,7 @@ import pytest
 from benchmarks.synthetic import make_run
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from streamgauge.report.html import write_report
+from streamgauge.report.page.report import write_report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (

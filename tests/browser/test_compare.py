@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from streamgauge.measure.comparison import compare
-from streamgauge.report.compare_html import html
-from streamgauge.report.sweep import write_sweep
-from streamgauge.results.history import side
+from streamgauge.comparison.compare import compare
+from streamgauge.comparison.page import html
+from streamgauge.report.page.sweep import write_sweep
+from streamgauge.results.selection import side
 from tests.browser.conftest import Open
 from tests.unit.runs import make_trial, three_trials, write_run
 
@@ -69,7 +69,7 @@ def _across(page: Page, selector: str) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("which", "charts"), [("page_file", 3), ("sweep_file", 1)])
+@pytest.mark.parametrize(("which", "charts"), [("page_file", 4), ("sweep_file", 1)])
 def test_all_charts_are_drawn_as_wide_as_the_page_and_in_its_colours(
     request: pytest.FixtureRequest,
     open_page: Open,

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.synthetic import START_MS, make_run
 from playwright.sync_api import Locator, Page
 
-from streamgauge.report.html import write_page, write_report
+from streamgauge.report.page.report import write_page, write_report
 from tests.browser.conftest import Open
 
 DRAWN = {

@@ -4,7 +4,7 @@ import pytest
 from benchmarks.synthetic import write_trial
 from playwright.sync_api import Page
 
-from streamgauge.report.html import write_report
+from streamgauge.report.page.report import write_report
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
 from tests.browser.conftest import Open

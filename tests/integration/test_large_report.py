@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from benchmarks.synthetic import latencies, make_run
 
-from streamgauge.report.html import write_report
+from streamgauge.report.page.report import write_report
 
 OUTPUTS = 10_000_000
 MOST_BYTES = 3_000_000

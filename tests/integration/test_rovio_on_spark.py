@@ -96,7 +96,7 @@ def run(
         seed=1,
         options={},
     )
-    job = replace(job, watermark_delay_ms=facts.watermark_delay(partitions))
+    job = replace(job, watermark_delay_ms=facts.watermark_delay("microbatch", partitions))
     inputs = {stream: read(spark, folder / stream) for stream in streams}
     built = QUERIES[query](inputs, QueryContext(spark, job, None))
     assert isinstance(built, DataFrame)

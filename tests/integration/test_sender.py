@@ -183,8 +183,8 @@ def test_senders_keep_to_the_cpus_that_they_are_given(transport: Topics, tmp_pat
 def test_settings_that_contradict_are_refused_before_anything_starts(
     kafka: RunningService[KafkaEndpoint], tmp_path: Path
 ) -> None:
-    spec = make_spec(load=LoadSpec(senders=None))
-    with pytest.raises(UsageError, match="how many senders"):
+    spec = make_spec(load=LoadSpec(spark="local[2]", source="stream"))
+    with pytest.raises(UsageError, match="cannot stream payloads"):
         Senders.start(spec, make_endpoints(kafka.endpoint), Sending(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -110,6 +110,12 @@ def write_run(
     return folder
 
 
+def started(folder: RunFolder, at: str) -> RunFolder:
+    """Let a run have been started at that time."""
+    folder.write(folder.record().model_copy(update={"started": at}))
+    return folder
+
+
 def sample_ms(seed: int, median_ms: float, count: int = 2000) -> list[int]:
     """Draw latencies as engines have them: many alike and a long tail."""
     drawn = np.random.default_rng(seed).lognormal(np.log(median_ms), 0.4, count)

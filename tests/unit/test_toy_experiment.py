@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from streamgauge import registry, runner
+from streamgauge import registry
 from streamgauge.cli.main import execute
 from streamgauge.errors import UsageError
 from streamgauge.planning import Asked, load_experiment, plan_run
-from streamgauge.report.html import report_page
-from streamgauge.report.terminal import render
+from streamgauge.report.page.report import report_page
+from streamgauge.report.terminal.overview import render
 from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder
+from streamgauge.runner import loop
 from streamgauge.spec.run import RunSpec
 from tests.unit.conftest import TrialMaker
 
 PACKAGE = '''
 from pydantic import BaseModel, Field
 from rich.text import Text
-from streamgauge.report.markup import tag
+from streamgauge.report.page.markup import tag
 from streamgauge.report.view import View
 
 
@@ -116,7 +117,7 @@ def run(tmp_path: Path, make_trial: TrialMaker, toys: None) -> Callable[[str], R
         folder = RunFolder.create(tmp_path / "runs", spec, ["streamgauge"], {"cores": 2})
         folder.trial_folder(1).mkdir()
         folder.write_trial(make_trial(1))
-        runner._conclude(folder, folder.record(), load_experiment(spec), "done")
+        loop._conclude(folder, folder.record(), load_experiment(spec), "done")
         return folder
 
     return leave

@@ -15,8 +15,8 @@ from streamgauge.cli.show import RunsDir
 from streamgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from streamgauge.measure.comparison import Comparison
-    from streamgauge.measure.limits import Checked
+    from streamgauge.comparison.compare import Comparison
+    from streamgauge.comparison.limits import Checked
     from streamgauge.results.folder import RunFolder
 
 EXAMPLES = """\b
@@ -62,8 +62,8 @@ def compare(
     --fail-on the exit code is 1 when a limit is exceeded, 4 when runs are not comparable or have
     too few trials, else 0.
     """
-    from streamgauge.measure.limits import check_limits, exit_code, parse_limit
-    from streamgauge.results.compared import compare_runs
+    from streamgauge.comparison.limits import check_limits, exit_code, parse_limit
+    from streamgauge.comparison.runs import compare_runs
     from streamgauge.results.folder import find
 
     limits = [parse_limit(text) for text in fail_on or ()]
@@ -90,18 +90,18 @@ def _written(
 ) -> str:
     """Load only what this way of writing needs."""
     if format == "markdown":
-        from streamgauge.report.compare_markdown import markdown
+        from streamgauge.comparison.markdown import markdown
 
         return markdown(comparisons, checked, further)
     if format == "json":
-        from streamgauge.report.compare_json import as_json
+        from streamgauge.comparison.objects import as_json
 
         return json.dumps(as_json(comparisons, checked), indent=2, ensure_ascii=False) + "\n"
     if format == "html":
-        from streamgauge.report.compare_html import html
+        from streamgauge.comparison.page import html
 
         return html(folders, comparisons, checked, further)
-    from streamgauge.report.compare_text import render
+    from streamgauge.comparison.terminal import render
 
     console = results_console()
     with console.capture() as captured:

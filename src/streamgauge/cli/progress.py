@@ -15,8 +15,9 @@ from rich.text import Text
 from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_rates, fold
 from streamgauge.metrics import in_order
 from streamgauge.planning import load_experiment
+from streamgauge.report.verdict import MARKS
 from streamgauge.results.events import count_trials
-from streamgauge.units import format_count, format_duration, format_rate
+from streamgauge.units import format_count, format_duration, format_latency, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.spec.run import RunSpec
@@ -25,13 +26,11 @@ if TYPE_CHECKING:
 _WIDTH = 40
 """Of a sparkline: its last so many seconds."""
 _BARS = "▁▂▃▄▅▆▇█"
-_MARKS = {True: "✓", False: "✗", None: "–"}
-_CLOCK_S = 0.001
 _SHOWN = 8
 """Trials in the strip."""
 
 
-class Progress:
+class TerminalProgress:
     """Shows the trial that runs: why, phase, rates, lag, newest latency, CPU; those before it."""
 
     def __init__(
@@ -142,7 +141,7 @@ def _figures(samples: Sequence[Sample]) -> Table:
     table.add_row(*_row("finished", finished_rates(samples), format_rate))
     table.add_row(*_row("lag", [each.lag for each in samples], format_count))
     latencies = [each.newest_latency for each in samples]
-    table.add_row(*_row("newest latency (a sample)", latencies, _latency))
+    table.add_row(*_row("newest latency (a sample)", latencies, format_latency))
     top = max((cores for each in samples for cores in each.cpu.values()), default=None)
     for role in in_order(samples[-1].cpu):
         cores = [each.cpu.get(role) for each in samples]
@@ -162,11 +161,6 @@ def _row(
     yield Text(sparkline(values, top), "cyan")
 
 
-def _latency(value_s: float) -> str:
-    """Write a latency as far as the broker's clock tells it."""
-    return "< 1 ms" if 0 <= value_s < _CLOCK_S else format_duration(value_s)
-
-
 def _phase(trial: Trial, now_s: float) -> str:
     if trial.phase is None or trial.phase_at is None:
         return ""
@@ -176,7 +170,7 @@ def _phase(trial: Trial, now_s: float) -> str:
 
 
 def _ended(trial: Ended) -> str:
-    marks = "".join(_MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
+    marks = "".join(MARKS[each] for each in (trial.valid, trial.correct, trial.kept_up))
     return f"{trial.number} {trial.kind.query} {marks}"
 
 
@@ -184,9 +178,9 @@ def _result(trial: Ended) -> str:
     if trial.status != "done":
         return trial.status
     verdicts = {"valid": trial.valid, "correct": trial.correct, "kept up": trial.kept_up}
-    marks = [f"{name} {_MARKS[holds]}" for name, holds in verdicts.items()]
+    marks = [f"{name} {MARKS[holds]}" for name, holds in verdicts.items()]
     figures = [
-        f"{name.removeprefix('latency.')} {_latency(value_s)}"
+        f"{name.removeprefix('latency.')} {format_latency(value_s)}"
         for name, value_s in trial.metrics.items()
     ]
     return ", ".join((*marks, *figures))

@@ -48,8 +48,8 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a page with charts: one file, to be opened anywhere, without a network."""
-    from streamgauge.report.html import write_page
-    from streamgauge.report.sweep import write_sweep
+    from streamgauge.report.page.report import write_page
+    from streamgauge.report.page.sweep import write_sweep
     from streamgauge.results.folder import find
 
     folders = [find(runs_dir, name) for name in runs]
@@ -69,7 +69,7 @@ def report(
 def leave_report(folder: RunFolder) -> None:
     """Write the report of a run that is over; its results stand whether this succeeds or not."""
     from streamgauge.errors import StreamgaugeError
-    from streamgauge.report.html import write_report
+    from streamgauge.report.page.report import write_report
 
     try:
         file = write_report(folder)

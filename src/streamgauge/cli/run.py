@@ -321,11 +321,12 @@ def run(
         "postgres": postgres,
         **(pairs("--service", services) or {}),
     }
+    asked = {**_asked(context, given), **_addresses(context, addresses)}
     if resume is not None:
-        _refuse_with_resume(target, {**_asked(context, given), **_addresses(context, addresses)})
+        _refuse_with_resume(target, {**asked, **_asked(context, {"dry_run": dry_run or None})})
         with _page(runs_dir, wanted=live):
             return _finish(_resume(resume, runs_dir), as_json=as_json)
-    spec = _plan(target, {**_asked(context, given), **_addresses(context, addresses)})
+    spec = _plan(target, asked)
     if dry_run:
         return _show_plan(spec, as_json=as_json)
     with _page(runs_dir, wanted=live):
@@ -381,10 +382,28 @@ def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
     }
 
 
+_OPTIONS = {
+    "rates": "--rate",
+    "schedule": "--load",
+    "objectives": "--objective",
+    "tags": "--tag",
+    "spark_master": "--spark-master",
+    "dry_run": "--dry-run",
+    "parameters": "-P",
+    "engine_options": "-E",
+    "experiment_options": "-X",
+    "load": "-L",
+    "service_settings": "-S",
+}
+"""Settings whose option has another name."""
+
+
 def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
     from streamgauge.errors import UsageError
 
-    typed = [name for name, each in asked.items() if each.origin == "option"]
+    typed = [
+        _OPTIONS.get(name, f"--{name}") for name, each in asked.items() if each.origin == "option"
+    ]
     surplus = [*([target] if target else []), *typed]
     if surplus:
         raise UsageError(
@@ -395,12 +414,12 @@ def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:
 
 def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
-    from streamgauge.cli.progress import Progress
+    from streamgauge.cli.progress import TerminalProgress
     from streamgauge.cli.repeat import repeat_command
     from streamgauge.planning import choose_services
     from streamgauge.services.service import Options
 
-    with Progress(spec) as progress:
+    with TerminalProgress(spec) as progress:
         return runner.start(
             spec,
             runs_dir,
@@ -412,14 +431,14 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
 
 def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge import runner
-    from streamgauge.cli.progress import Progress
+    from streamgauge.cli.progress import TerminalProgress
     from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
     from streamgauge.services.service import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec
-    with Progress(spec) as progress:
+    with TerminalProgress(spec) as progress:
         services = choose_services(spec, Options(progress=progress.note))
         return runner.resume(folder, progress.show, services)
 

@@ -79,9 +79,9 @@ def runs(
     from datetime import UTC, datetime
 
     from streamgauge.errors import UsageError
-    from streamgauge.report.listing import entry, run_lines
+    from streamgauge.report.terminal.runs import entry, run_lines
     from streamgauge.results.folder import all_runs
-    from streamgauge.results.history import STATUSES, Wanted, parse_since, select
+    from streamgauge.results.selection import STATUSES, Wanted, parse_since, select
 
     if runs_dir != _RUNS and not runs_dir.is_dir():
         raise UsageError(f"there is no folder {runs_dir}", "Look at --runs-dir.")
@@ -110,14 +110,14 @@ def show_run(folder: RunFolder, *, as_json: bool) -> None:
 
         print_json(summary(folder))
         return
-    from streamgauge.report.terminal import render
+    from streamgauge.report.terminal.overview import render
 
     results_console().print(render(folder))
 
 
 def _show_as(folder: RunFolder, table: str, *, as_json: bool) -> None:
     from streamgauge.errors import UsageError
-    from streamgauge.report.published import render_as
+    from streamgauge.report.terminal.published import render_as
 
     if as_json:
         raise UsageError("--as prints a table, not JSON", "Leave --json out, or --as.")

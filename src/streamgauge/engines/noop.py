@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.consuming import Reporter, stop_on_sigterm
-from streamgauge.engines.options import check_options
+from streamgauge.engines.plain import PlainEngine
 from streamgauge.jobfile import ProgressWriter
-from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.engine import JobSpec
 
 
-class NoopEngine:
+class NoopEngine(PlainEngine):
     """Reads all inputs and answers nothing."""
 
     name: ClassVar[str] = "noop"
     answers: ClassVar[bool] = False
-    jars: ClassVar[tuple[str, ...]] = ()
 
-    def check(self) -> list[Problem]:
-        """Tell what is missing on this machine: nothing ever is."""
-        return []
-
-    def versions(self) -> Mapping[str, str]:
-        """Return nothing: it is a part of this package."""
-        return {}
-
-    def resolve(self, job: JobSpec) -> JobSpec:
-        """Refuse options: there are none."""
-        check_options(self.name, job, ())
-        return replace(job, mode="plain")
-
-    def start(
-        self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
-    ) -> jobs.ProcessJob:
-        """Start the reader's process."""
-        argv = [sys.executable, "-m", "streamgauge.engines.noop"]
-        return jobs.start_job(argv, job, endpoints, resources, folder)
+    def argv(self, job: JobSpec) -> Sequence[str]:  # noqa: ARG002 - the same for all jobs
+        """Run this file."""
+        return [sys.executable, "-m", "streamgauge.engines.noop"]
 
 
 def main(argv: list[str]) -> None:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-Event = Mapping[str, object]
+from streamgauge.spec.progress import TIMELY_S
 
-TIMELY_S = 5.0
-"""Offsets that an engine reports less often than this say nothing about its lag."""
+Event = Mapping[str, object]
 
 
 @dataclass(frozen=True)

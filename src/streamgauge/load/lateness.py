@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
+from streamgauge.measure.statistics import summarize
+
 _PER_S = 100_000
 RESOLUTION_NS = 1_000_000_000 // _PER_S
-_PERMILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p99_9": 999}
 
 
 class Lateness:
@@ -31,24 +34,6 @@ class Lateness:
 
     def statistics(self) -> dict[str, float]:
         """Return seconds by name; a percentile only where the sample carries it, rounded up."""
-        total = self._steps.total()
-        if not total:
-            return {}
-        steps = sorted(self._steps)
-        wanted = {
-            name: -(-share * total // 1000)
-            for name, share in _PERMILLE.items()
-            if total * (1000 - share) >= 1000
-        }
-        found = {"min": _seconds(steps[0]), "max": _seconds(steps[-1])}
-        found["mean"] = sum(_seconds(s) * n for s, n in self._steps.items()) / total
-        reached, names = 0, list(wanted)
-        for step in steps:
-            reached += self._steps[step]
-            while names and reached >= wanted[names[0]]:
-                found[names.pop(0)] = _seconds(step)
-        return found
-
-
-def _seconds(step: int) -> float:
-    return (step + 1) / _PER_S
+        steps = np.array([*self._steps], dtype=np.int64)
+        records = np.array([*self._steps.values()], dtype=np.int64)
+        return summarize((steps + 1) / _PER_S, records)

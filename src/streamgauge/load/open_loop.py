@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from streamgauge.load.lateness import Lateness
 from streamgauge.load.payloads import Source
 from streamgauge.load.schedule import Schedule
 from streamgauge.spec.form import FRONT, Form
+from streamgauge.spec.transport import Producer
 
 OVERRUN_MS = 1000
 """How long after the schedule's end the sender may still catch up."""
@@ -19,18 +19,6 @@ _ROW_MS = 100
 _POLL_MS = 10
 """Delivery reports are taken this often."""
 _NS = 1_000_000
-
-
-class Producer(Protocol):
-    """What the loop needs of a Kafka producer."""
-
-    def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
-        """Take a record; BufferError when there is no room."""
-
-    def poll(self, timeout: float) -> int:
-        """Take delivery reports."""
-
-    def __len__(self) -> int: ...
 
 
 @dataclass

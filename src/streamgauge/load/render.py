@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import cast
 
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import write_files
-from streamgauge.spec.workload import Workload
 
 
 def main(argv: list[str]) -> None:
     """Write the files of each stream of the job."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     assert job.payloads is not None
-    workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+    workload = registry.load("workloads", job.spec.workload)()
     job.payloads.mkdir(exist_ok=True)
     query = workload.queries[job.spec.query]
     for name in query.streams:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -227,7 +226,7 @@ class Sender:
 def main(argv: list[str]) -> None:
     """Render, then serve the harness until it says `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
-    workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+    workload = registry.load("workloads", job.spec.workload)()
     serve(Sender(job, workload, say), sys.stdin)
 
 

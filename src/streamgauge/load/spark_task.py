@@ -6,7 +6,6 @@ import socket
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
 
 from pyspark import BarrierTaskContext
 
@@ -14,7 +13,6 @@ from streamgauge import registry
 from streamgauge.load.messages import Hello, Line, SenderJob
 from streamgauge.load.sender import Sender
 from streamgauge.load.serving import serve
-from streamgauge.spec.workload import Workload
 
 _CONNECT_S = 30.0
 
@@ -45,6 +43,6 @@ def send(
         say(Hello(token=token, number=number, of=len(jobs)))
         ticks = Path(folder) / "ticks.parquet"
         job = SenderJob.model_validate_json(jobs[number]).model_copy(update={"ticks": ticks})
-        workload = cast("type[Workload]", registry.load("workloads", job.spec.workload))()
+        workload = registry.load("workloads", job.spec.workload)()
         serve(Sender(job, workload, say), lines)
         yield number, ticks.read_bytes() if ticks.exists() else b""

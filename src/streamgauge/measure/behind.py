@@ -11,12 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure.statistics import Floats
+from streamgauge.spec.progress import TIMELY_S
 
 if TYPE_CHECKING:
     from streamgauge.spec.values import Span
-
-TIMELY_S = 5.0
-"""Offsets that an engine reports less often than this say nothing about its lag."""
 
 
 def grid(span: Span, step_ms: int = 1000) -> npt.NDArray[np.int64]:
@@ -58,11 +56,18 @@ class Offsets:
     total: npt.NDArray[np.int64]
 
 
-def lag(log_end: Offsets, finished: Offsets, span: Span) -> Floats | None:
-    """Return log end − end of finished work, in records, for each look at the log in the span.
+def lag(at_s: Floats, log_end: Floats, finished: Floats, span: Span) -> Floats | None:
+    """Return log end − end of finished work, in records, for each look at both in the span.
 
     None where the engine did not report its offsets at least every 5 s.
     """
+    moved = np.flatnonzero(np.diff(finished, prepend=-1))
+    reports = Offsets(at_s[moved], finished[moved].astype(np.int64))
+    return lag_of_reports(Offsets(at_s, log_end.astype(np.int64)), reports, span)
+
+
+def lag_of_reports(log_end: Offsets, finished: Offsets, span: Span) -> Floats | None:
+    """Return the same of looks at the log and of reports at other times."""
     inside = (log_end.at_s >= span.start_ms / 1000) & (log_end.at_s < span.end_ms / 1000)
     at_s = log_end.at_s[inside]
     newest = np.searchsorted(finished.at_s, at_s, side="right") - 1

@@ -6,21 +6,28 @@ import math
 
 import numpy as np
 
-from streamgauge.measure.statistics import Floats
+from streamgauge.measure.statistics import Floats, Integers
 
 _STEP_OF_NINES = 0.05
 
 
-def curve(values: Floats) -> tuple[Floats, Floats]:
+def curve(values: Floats, times: Integers | None = None) -> tuple[Floats, Floats]:
     """Return −log10(1 − p) and the percentile there, by nearest rank: 90 % is at 1, 99 % at 2.
 
     Each further nine gets the same room, and the last point is at 1 − 1/n.
+
+    Args:
+        values: The sample.
+        times: How often each value occurs; once, unless that is told.
     """
     if len(values) == 0:
         return np.array([]), np.array([])
-    ordered = np.sort(values)
-    last = math.log10(len(ordered))
+    order = np.argsort(values)
+    reached = np.arange(1, len(values) + 1) if times is None else np.cumsum(times[order])
+    count = int(reached[-1])
+    last = math.log10(count)
     at: Floats = np.append(np.arange(0, last, _STEP_OF_NINES), last)
     # Rounded first, since 10 ** -log10(n) is not exactly 1/n.
-    above = np.floor(np.round(len(ordered) * 10.0**-at, 6)).astype(np.int64)
-    return at, ordered[np.clip(len(ordered) - above, 1, len(ordered)) - 1]
+    above = np.floor(np.round(count * 10.0**-at, 6)).astype(np.int64)
+    ranks = np.clip(count - above, 1, count)
+    return at, values[order][np.searchsorted(reached, ranks)]

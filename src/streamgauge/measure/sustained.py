@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.measure.behind import grid, last_third
-from streamgauge.measure.statistics import Floats, percentile
-from streamgauge.measure.trend import FEWEST_BLOCKS, LIMIT, trend
-from streamgauge.measure.verdicts import BEHIND_BOUND_S, FEWEST_OUTPUTS
+from streamgauge.measure.behind import grid
+from streamgauge.measure.statistics import Floats
+from streamgauge.measure.trend import FEWEST_BLOCKS, LIMIT, in_words, trend
+from streamgauge.measure.verdicts import FEWEST_OUTPUTS, behind_bound_s, p95_of_last_third
 from streamgauge.spec.trial import Growth, Pace, TrialResult
 from streamgauge.units import format_duration
 
@@ -87,8 +87,8 @@ def pace(
     return Pace(
         by="outputs" if looks is None else "offsets",
         consumed=_consumed(looks),
-        behind_p95_s=percentile(last_third(behind_s), 950) if len(behind_s) else None,
-        bound_s=max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0)),
+        behind_p95_s=p95_of_last_third(behind_s),
+        bound_s=behind_bound_s(trigger_s),
         behind_growth=_growth(at_ms, behind_s, span),
         latency_growth=_growth(outputs.intended_ms, outputs.event_latency_s, span),
         drain_s=drain_s,
@@ -149,7 +149,7 @@ def _unsustained_because(told: Pace, result: TrialResult) -> str | None:
 def _grew(told: Pace) -> str | None:
     for name, growth in _growths(told).items():
         if growth.decision == "trend":
-            return f"{name} grew by {_slope(growth)}, which is more than {LIMIT:g} s/s"
+            return f"{name} grew by {in_words(growth)}, which is more than {LIMIT:g} s/s"
     return None
 
 
@@ -162,7 +162,7 @@ def _untold_because(told: Pace, *, quick: bool) -> str | None:
         return "without timely offsets too few outputs tell whether the engine fell behind further"
     for name, growth in _growths(told).items():
         if growth.decision == "undecided":
-            how = "" if growth.slope is None else f": it changed by {_slope(growth)}"
+            how = "" if growth.slope is None else f": it changed by {in_words(growth)}"
             return f"whether {name} grew by more than {LIMIT:g} s/s cannot be told{how}"
     return None
 
@@ -178,10 +178,6 @@ def _growths(told: Pace) -> dict[str, Growth]:
 def _held(told: Pace) -> str:
     assert told.behind_p95_s is not None
     return f"at most {format_duration(told.behind_p95_s)} behind in 95 % of the last third"
-
-
-def _slope(growth: Growth) -> str:
-    return f"{growth.slope:.3g} s/s (90 % interval {growth.low:.3g} to {growth.high:.3g})"
 
 
 def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growth:

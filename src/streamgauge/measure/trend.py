@@ -11,6 +11,7 @@ import numpy.typing as npt
 from streamgauge.measure.statistics import Floats, medians
 
 if TYPE_CHECKING:
+    from streamgauge.spec.trial import Growth
     from streamgauge.spec.values import Span
 
 BLOCKS = 15
@@ -35,6 +36,11 @@ class Trend:
     blocks: int
     """Blocks of the measured span that have outputs."""
     decision: Decision
+
+
+def in_words(growth: Trend | Growth) -> str:
+    """Write a slope with its interval."""
+    return f"{growth.slope:.3g} s/s (90 % interval {growth.low:.3g} to {growth.high:.3g})"
 
 
 def trend(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span, seed: int = _SEED) -> Trend:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from streamgauge.errors import Interrupted, Unmeasured
 from streamgauge.measure.behind import last_third
 from streamgauge.measure.statistics import Floats, percentile
-from streamgauge.measure.trend import LIMIT, Trend
+from streamgauge.measure.trend import LIMIT, Trend, in_words
 from streamgauge.metrics import Objective
 from streamgauge.spec.trial import Counts, LoadSpec, TrialResult, Verdict
 from streamgauge.units import format_duration, format_rate
@@ -260,8 +260,8 @@ def kept_up(
         quick: whether this was no measurement.
         engine_died: whether the engine ended before it was told to.
     """
-    bound_s = max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0))
-    p95_s = _p95_of_last_third(behind_s)
+    bound_s = behind_bound_s(trigger_s)
+    p95_s = p95_of_last_third(behind_s)
     evidence = {
         **asdict(drain),
         "outputs": outputs,
@@ -296,7 +296,7 @@ def kept_up_noop(
         quick: whether this was no measurement.
         engine_died: whether the engine ended before it was told to.
     """
-    p95_s = _p95_of_last_third(lag / total_rate) if lag is not None else None
+    p95_s = p95_of_last_third(lag / total_rate) if lag is not None else None
     evidence = {
         **asdict(drain),
         "total_rate": total_rate,
@@ -328,11 +328,11 @@ def _pace_without_measuring(drain: Drain, *, quick: bool, engine_died: bool) -> 
 def _pace(trend: Trend, p95_s: float | None, bound_s: float) -> _Decided:
     limit = f"{LIMIT:g} s/s"
     if trend.decision == "trend":
-        return False, f"the latency grew by {_slope(trend)}, which is more than {limit}"
+        return False, f"the latency grew by {in_words(trend)}, which is more than {limit}"
     if p95_s is not None and p95_s > bound_s:
         return False, _behind("outputs were", p95_s, bound_s)
     if trend.decision == "undecided" or p95_s is None:
-        told = "" if trend.slope is None else f": it changed by {_slope(trend)}"
+        told = "" if trend.slope is None else f": it changed by {in_words(trend)}"
         return None, f"whether the latency grew by more than {limit} cannot be told{told}"
     return True, (
         f"the latency did not grow by more than {limit} and outputs were at most"
@@ -358,12 +358,14 @@ def _behind(who: str, p95_s: float, bound_s: float) -> str:
     )
 
 
-def _slope(trend: Trend) -> str:
-    return f"{trend.slope:.3g} s/s (90 % interval {trend.low:.3g} to {trend.high:.3g})"
-
-
-def _p95_of_last_third(values: Floats) -> float | None:
+def p95_of_last_third(values: Floats) -> float | None:
+    """Return what decides about a lag; None without any value."""
     return percentile(last_third(values), 950) if len(values) else None
+
+
+def behind_bound_s(trigger_s: float | None) -> float:
+    """Return how far behind an engine may be that was asked for such a trigger interval."""
+    return max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0))
 
 
 def _percent(part: int, whole: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
@@ -84,4 +83,4 @@ def _check_parameters(spec: RunSpec, trials: Iterable[TrialSpec]) -> None:
     """Let the workload look at its parameters, at each combination of them once."""
     different = {json.dumps(trial.parameters, sort_keys=True): trial for trial in trials}
     for trial in different.values():
-        load_workload(spec.workload).check(cast(Any, trial.parameters))
+        load_workload(spec.workload).check(trial.parameters)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.spec.act import Act
@@ -25,7 +22,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
     job = JobSpec(
         workload=spec.workload,
         query=spec.query,
-        parameters=cast(Any, spec.parameters),
+        parameters=spec.parameters,
         partitions=spec.partitions,
         seed=spec.seed,
         options=spec.engine_options,
@@ -41,7 +38,7 @@ def trial_query(spec: TrialSpec) -> Query:
     workload = load_workload(spec.workload)
     query = workload.queries[spec.query]
     if isinstance(workload, ShapesQueries):
-        return workload.shaped(query, cast(Any, spec.parameters))
+        return workload.shaped(query, spec.parameters)
     return query
 
 
@@ -56,30 +53,29 @@ def trial_services(spec: TrialSpec) -> tuple[str, ...]:
 
 def load_experiment(spec: RunSpec) -> Experiment:
     """Return the run's experiment."""
-    build = cast(Callable[[RunSpec], Experiment], experiment_type(spec.experiment))
-    return build(spec)
+    return registry.load("experiments", spec.experiment)(spec)
 
 
 def experiment_type(name: str) -> type[Experiment]:
     """Return the experiment of that name, for what is known of it before there is a run."""
-    return cast(type[Experiment], registry.load("experiments", name))
+    return registry.load("experiments", name)
 
 
 def load_workload(name: str) -> Workload:
     """Return the workload of that name."""
-    return cast(Callable[[], Workload], registry.load("workloads", name))()
+    return registry.load("workloads", name)()
 
 
 def load_engine(name: str) -> Engine:
     """Return the engine of that name."""
-    return cast(Callable[[], Engine], registry.load("engines", name))()
+    return registry.load("engines", name)()
 
 
 def load_act(name: str) -> Act:
     """Return the act of that name."""
-    return cast(Act, registry.load("acts", name))
+    return registry.load("acts", name)
 
 
 def load_profiler(name: str) -> Profiler:
     """Return the profiler of that name."""
-    return cast(Callable[[], Profiler], registry.load("profilers", name))()
+    return registry.load("profilers", name)()

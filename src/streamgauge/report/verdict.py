@@ -14,6 +14,8 @@ from streamgauge.spec.trial import TrialResult
 if TYPE_CHECKING:
     from streamgauge.report.view import View
 
+MARKS = {True: "✓", False: "✗", None: "–"}
+"""Of a verdict that holds, that does not, and that is open, in a text."""
 MOST_WARNINGS = 50
 _NOTHING = "No trial has finished: there is nothing to tell yet."
 
@@ -123,7 +125,9 @@ def _those(found: Sequence[TrialResult], total: int) -> str:
 
 
 def _label(result: TrialResult) -> str:
-    from streamgauge.report.trial import label  # slow to load, and not needed in the terminal
+    from streamgauge.report.charts.data.trial import (
+        label,  # slow to load, and not needed in the terminal
+    )
 
     return label(result)
 

@@ -9,24 +9,27 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from pydantic import BaseModel
 from rich.console import RenderableType
 from rich.text import Text
 
 from streamgauge import registry
-from streamgauge.report import trial_table, verdict
-from streamgauge.report.markup import Html, join, tag
-from streamgauge.report.remarks import remarks
-from streamgauge.report.trials import trials_table
-from streamgauge.report.vega import Spec
+from streamgauge.report import verdict
+from streamgauge.report.page.markup import join, tag
+from streamgauge.report.page.trial_table import trials_table
+from streamgauge.report.terminal.remarks import remarks
+from streamgauge.report.terminal.trials import render_trials
 from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder, RunRecord
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
-    from streamgauge.report.run import RunView
+    import altair as alt
+
+    from streamgauge.report.page.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class View:
 
     def terminal(self) -> Iterator[RenderableType]:
         """Show results and what is wrong with them, below the headline."""
-        yield from trial_table.render(self.results)
+        yield from render_trials(self.results)
         yield from remarks(self.results, self.record.spec.objectives)
 
     def sentence(self) -> str:
@@ -96,25 +99,25 @@ class View:
         """Tell whether a trial is chosen by its number, since many look alike."""
         return False
 
-    def trials(self, run: RunView) -> Html:
+    def trials(self, run: RunView) -> Markup:
         """Make the table of the page's beginning."""
         return trials_table(run, self.results, "latency", "Trials; latency in the measured span")
 
-    def findings(self, run: RunView) -> Html:  # noqa: ARG002  # for those that override it
+    def findings(self, run: RunView) -> Markup:  # noqa: ARG002  # for those that override it
         """Make sections of its own, before the charts of trials."""
-        return Html()
+        return Markup()
 
-    def details(self, run: RunView) -> Html:  # noqa: ARG002
+    def details(self, run: RunView) -> Markup:  # noqa: ARG002
         """Make sections of its own, after the charts of trials."""
-        return Html()
+        return Markup()
 
-    def data(self, run: RunView) -> Iterator[Html]:  # noqa: ARG002
+    def data(self, run: RunView) -> Iterator[Markup]:  # noqa: ARG002
         """Yield what the script draws in those sections."""
         yield from ()
 
-    def picture(self, run: RunView) -> Spec:
+    def picture(self, run: RunView) -> alt.TopLevelMixin:
         """Draw the run for a page of text."""
-        from streamgauge.report.over_time import over_time
+        from streamgauge.report.charts.small_multiples import over_time
 
         return over_time(run)
 
@@ -127,10 +130,10 @@ class AnswerView(View):
         yield from super().terminal()
         yield from (Text(f"  {name}: {value}") for name, value in self._lines())
 
-    def findings(self, run: RunView) -> Html:  # noqa: ARG002
+    def findings(self, run: RunView) -> Markup:  # noqa: ARG002
         """Show the answer."""
         pairs = [join([tag("dt", name), tag("dd", value)]) for name, value in self._lines()]
-        return tag("section", tag("h2", "Answer"), tag("dl", *pairs)) if pairs else Html()
+        return tag("section", tag("h2", "Answer"), tag("dl", *pairs)) if pairs else Markup()
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         for name, value in self.record.answer.items():
@@ -142,5 +145,5 @@ def view_of(folder: RunFolder, record: RunRecord, results: Sequence[TrialResult]
     """Return a run's view: that of its experiment, else the plain one."""
     name = record.spec.experiment
     known = name in registry.names("views")
-    view = cast(type[View], registry.load("views", name)) if known else AnswerView
+    view = registry.load("views", name) if known else AnswerView
     return view(folder, record, results)

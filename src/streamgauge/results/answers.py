@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from pydantic import BaseModel, ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.results.folder import RunRecord
-from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.reading import first_fault
 
 
@@ -23,7 +20,7 @@ def read_answer(record: RunRecord) -> BaseModel | None:
     if not record.answer:
         return None
     name = record.spec.experiment
-    experiment = cast(type[Experiment], registry.load("experiments", name))
+    experiment = registry.load("experiments", name)
     try:
         return experiment.answers.model_validate(record.answer)
     except ValidationError as error:

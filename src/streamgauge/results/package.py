@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from streamgauge.results.csv import tables
 from streamgauge.results.folder import RunFolder, RunRecord
@@ -112,7 +113,7 @@ def packages() -> list[str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue  # of another platform
-        wanted += [_name(each) for each in metadata.requires(name) or () if "extra ==" not in each]
+        wanted += _needed(name)
     return [f"{name}=={found[name]}" for name in sorted(found)]
 
 
@@ -124,10 +125,12 @@ def _load_and_times(spec: RunSpec) -> dict[str, Json]:
     return times if spec.schedule else {"rates": [_rate(rate) for rate in spec.rates], **times}
 
 
-def _name(requirement: str) -> str:
-    match = re.match(r"[\w.-]+", requirement)
-    assert match is not None
-    return re.sub(r"[-_.]+", "-", match[0]).lower()
+def _needed(package: str) -> Iterator[str]:
+    """Yield the names of what a package needs on this platform, without its extras."""
+    for text in metadata.requires(package) or ():
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield canonicalize_name(requirement.name)
 
 
 def _load(load: LoadSpec) -> dict[str, Json]:

@@ -38,8 +38,7 @@ def loadable() -> list[str]:
 
 def service(name: str) -> Service:
     """Return the service of that name."""
-    found: Any = registry.load("services", name)
-    made: Service = found()
+    made = registry.load("services", name)()
     if made.role in _ROLES or not is_role(made.role):
         raise NotReady(
             f"service {name!r} cannot be counted under the role {made.role!r}",

@@ -16,8 +16,8 @@ from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
 from streamgauge.services import runtime
 from streamgauge.services.choice import check_names, embedded, in_order, loadable, service
-from streamgauge.services.runtime import Instance, Record
-from streamgauge.services.service import Options, Progress, RunningService, silent, start_all
+from streamgauge.services.runtime import Instance, Note, Record, silent
+from streamgauge.services.service import Options, RunningService, start_all
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.endpoints import Endpoint
 
@@ -38,7 +38,7 @@ class Status:
 
 def up(
     names: Iterable[str] = (),
-    progress: Progress = silent,
+    progress: Note = silent,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Status]:
     """Start the services that are not up yet, and leave them running."""
@@ -60,7 +60,7 @@ def up(
     return status(wanted)
 
 
-def down(names: Iterable[str] = (), progress: Progress = silent) -> tuple[list[str], list[str]]:
+def down(names: Iterable[str] = (), progress: Note = silent) -> tuple[list[str], list[str]]:
     """Stop detached services, and remove what killed owners left; return what both were."""
     wanted = _with_dependants(check_names(names))
     stopped = []
@@ -106,7 +106,7 @@ def _with_dependants(wanted: Sequence[str]) -> list[str]:
     return [*ordered, *(name for name in wanted if name not in ordered)]
 
 
-def _startable(names: Iterable[str], progress: Progress) -> list[str]:
+def _startable(names: Iterable[str], progress: Note) -> list[str]:
     """Return the names; where none is given, all services but those that do not load."""
     wanted = check_names(names)
     if names:

@@ -27,7 +27,7 @@ def read_endpoints(
     written: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> Endpoints:
     """Bring together what was written and the secrets from the environment."""
-    transport: Any = registry.load("transports", written["transport"])
+    transport = registry.load("transports", written["transport"])
     return Endpoints(
         **{name: written[name] for name in _PLAIN},
         via=transport.via.restored(written["via"], environ),

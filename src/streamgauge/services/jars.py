@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from streamgauge.errors import NotReady, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT, find_java
+from streamgauge.services.runtime import Note, silent
 
 LOCK = Path(__file__).with_name("jars.lock")
 IVY_SETTINGS = "STREAMGAUGE_IVY_SETTINGS"
@@ -31,8 +32,6 @@ SPARE_BYTES = 64 << 20
 _FETCH_TIMEOUT_S = 1800
 _TELL_S = 5.0
 _UNREACHABLE = ("Server access error", "UnknownHost", "Connection refused", "timed out", "Host ")
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,6 @@ class Jar:
         return folder / self.group / self.file_name
 
 
-def silent(_: str) -> None:
-    """Show no progress."""
-
-
 def locked_jars(component: str, lock: Path = LOCK) -> list[Jar]:
     """Return the jars of a component as locked."""
     components = json.loads(lock.read_text(encoding="utf-8"))
@@ -84,7 +79,7 @@ def missing(component: str, lock: Path = LOCK) -> list[Jar]:
     return [jar for jar in locked_jars(component, lock) if not jar.path(folder).exists()]
 
 
-def ensure(component: str, progress: Progress = silent, lock: Path = LOCK) -> list[Path]:
+def ensure(component: str, progress: Note = silent, lock: Path = LOCK) -> list[Path]:
     """Return the verified files of a component, fetching those that are not cached yet.
 
     Raises:
@@ -117,7 +112,7 @@ def _make_writable(folder: Path) -> None:
         ) from error
 
 
-def _fetch(jars: Sequence[Jar], folder: Path, progress: Progress) -> None:
+def _fetch(jars: Sequence[Jar], folder: Path, progress: Note) -> None:
     """Get jars into a folder of its own, and move each into place once it is verified."""
     if not jars:
         return
@@ -150,7 +145,7 @@ def _copy(jars: Iterable[Jar], source: Path, fresh: Path) -> None:
         shutil.copyfile(found, jar.path(fresh))
 
 
-def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Progress) -> None:
+def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Note) -> None:
     """Fetch jars with Ivy, and tell how far it is: it looks all of them up before it fetches."""
     description = fresh / "ivy.xml"
     description.write_text(_ivy_xml(jars), encoding="utf-8")

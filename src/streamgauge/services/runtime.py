@@ -13,7 +13,7 @@ import signal
 import socket
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,13 @@ from streamgauge.process import Seen
 CACHE_DIR = "STREAMGAUGE_CACHE_DIR"
 RUNTIME_DIR = "STREAMGAUGE_RUNTIME_DIR"
 DATA_DIR = "STREAMGAUGE_DATA_DIR"
+Note = Callable[[str], None]
+"""Is told what is fetched or started."""
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
 
 
 def cache_dir() -> Path:

@@ -19,21 +19,16 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Process, Seen, wait_until
 from streamgauge.services import runtime
-from streamgauge.services.runtime import Instance, Record
+from streamgauge.services.runtime import Instance, Note, Record, silent
 from streamgauge.spec.addresses import Given
 from streamgauge.spec.endpoints import Endpoint, Services
 
 E = TypeVar("E", bound=Endpoint)
 E_co = TypeVar("E_co", bound=Endpoint, covariant=True)
-Progress = Callable[[str], None]
 ATTEMPTS = 3
 READY_WITHIN_S = 60.0
 _ANSWERS_WITHIN_S = 2.0
 _PORT_TAKEN = ("Address already in use", "could not bind")
-
-
-def silent(_: str) -> None:
-    """Show no progress."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class Options:
     counts: bool = False
     """Whether it is to say what it counts itself, because a run looks at it alone."""
     choose_port: Callable[[], int] = runtime.free_port
-    progress: Progress = silent
+    progress: Note = silent
 
 
 class NoSettings(BaseModel):

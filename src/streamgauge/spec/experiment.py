@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from streamgauge.spec.trial import Model
 
 if TYPE_CHECKING:
+    from streamgauge.spec.run import RunSpec
     from streamgauge.spec.trial import TrialResult, TrialSpec
 
 Interval = tuple[float | None, float | None]
@@ -36,6 +37,8 @@ class Experiment(Protocol):
     """What can be chosen (-X); a run keeps it complete, as its `experiment_options`."""
     answers: ClassVar[type[BaseModel]]
     """What it concludes; a run keeps it, and reads it back by this model."""
+
+    def __init__(self, run: RunSpec) -> None: ...
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the trials that are known beforehand."""

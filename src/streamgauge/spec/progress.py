@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+TIMELY_S = 5.0
+"""Offsets that an engine reports less often than this say nothing about its lag."""
+
 
 class BatchReport(BaseModel):
     """The field `batch` of a line of the progress file; an engine may add what it likes."""

@@ -205,3 +205,9 @@ class TrialResult(Model):
     topics: dict[str, str] = {}
     sender: dict[str, JsonValue] = {}
     """What the sender says of its load."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether its figures may be compared: finished, valid and not wrong."""
+        done = self.status == "done"
+        return done and self.valid.holds is True and self.correct.holds is not False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+from pydantic import JsonValue
+
+Json = JsonValue
 
 
 @dataclass(frozen=True)

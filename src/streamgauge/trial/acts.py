@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, cast
 
 from streamgauge.errors import StreamgaugeError, TrialInvalid
 from streamgauge.planning import load_act
@@ -37,7 +36,7 @@ class Acts:
         clock, endpoint = self._bench.clock, self._bench.services[act.service].endpoint
         begun_s = clock.realtime()
         try:
-            what = do(endpoint, self._start_ms, cast(Any, act.arguments))
+            what = do(endpoint, self._start_ms, act.arguments)
         except StreamgaugeError:
             raise
         except Exception as error:  # whatever somebody else's function does

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.load.messages import Marker
+from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, ReportsProgress
+from streamgauge.spec.progress import TIMELY_S
 from streamgauge.spec.transport import Channel, Record, Tail
 from streamgauge.spec.workload import Query
 
 STILL_S = 2.0
 """The output must have been unchanged for this long."""
-TIMELY_S = 5.0
-"""Progress that has not moved for this long decides nothing where markers are answered."""
 
 Finished = Mapping[tuple[str, int], int]
 
@@ -133,11 +133,5 @@ class Drainage:
 
 
 def _table(records: Sequence[Record]) -> pa.Table:
-    return pa.table(
-        {
-            "partition": pa.array([record.partition for record in records], pa.int32()),
-            "offset": pa.array([record.offset for record in records], pa.int64()),
-            "timestamp": pa.array([record.timestamp_ms for record in records], pa.int64()),
-            "value": pa.array([record.value for record in records], pa.binary()),
-        }
-    )
+    columns = zip(*((r.partition, r.offset, r.timestamp_ms, r.value) for r in records), strict=True)
+    return pa.table(list(map(list, columns)), schema=RECORDS)

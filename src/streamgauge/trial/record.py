@@ -295,10 +295,8 @@ def _lag(timeline: list[Row], span: Span) -> Floats | None:
     if not known:
         return None
     at_s = np.array([row["at"] for row in known])
-    ends = np.array([row["log_end"] for row in known]).astype(np.int64)
-    done = np.array([row["finished"] for row in known]).astype(np.int64)
-    moved = np.flatnonzero(np.diff(done, prepend=-1))
-    return behind.lag(behind.Offsets(at_s, ends), behind.Offsets(at_s[moved], done[moved]), span)
+    ends = np.array([row["log_end"] for row in known])
+    return behind.lag(at_s, ends, np.array([row["finished"] for row in known]), span)
 
 
 def _looks(timeline: list[Row], span: Span, lag: Floats | None) -> sustained.Looks | None:

@@ -7,18 +7,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from streamgauge import machine
 from streamgauge.errors import TrialFailed, TrialInvalid
+from streamgauge.measure.verdicts import CLOCK_BOUND_S
 from streamgauge.process import end_if_asked
 from streamgauge.spec.engine import Job
 from streamgauge.units import format_duration, format_size
 
+if TYPE_CHECKING:
+    from streamgauge.load.senders import Senders
+    from streamgauge.services.service import RunningService
+    from streamgauge.spec.endpoints import Endpoint
+
 POLL_S = 0.1
 LAST_WORDS_S = 5.0
 """An engine that breaks off a transfer may be dying: so long it has to tell of what."""
-MAX_CLOCK_STEP_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -42,30 +47,6 @@ class Clock:
         return best[1]
 
 
-class Mortal(Protocol):
-    """Something that must not die during a trial."""
-
-    def failure(self) -> str | None:
-        """Tell why it ended, or None while it runs."""
-
-
-class Offering(Mortal, Protocol):
-    """Whatever offers the load."""
-
-    def overrun(self) -> str | None:
-        """Tell why the engine cannot take what is offered; None as long as it can."""
-
-
-class Served(Mortal, Protocol):
-    """A service, which may be one that is not ours to watch."""
-
-    def lost(self) -> str | None:
-        """Tell why it cannot be used any more, or None; may take a moment."""
-
-    def trouble(self) -> str | None:
-        """Tell why it does not do its part though it lives, or None; may take a moment."""
-
-
 class LimitPassed(Exception):
     """What was waited for did not come in time."""
 
@@ -73,7 +54,7 @@ class LimitPassed(Exception):
 class Troubles:
     """Asks services whether they do their part, in the sampler's thread, and remembers what not."""
 
-    def __init__(self, services: Mapping[str, Served]) -> None:
+    def __init__(self, services: Mapping[str, RunningService[Endpoint]]) -> None:
         self._services = services
         self.first: str | None = None
 
@@ -90,7 +71,7 @@ def in_trouble(name: str, trouble: str) -> str:
     return f"{name} does not do its part: {trouble}"
 
 
-def at_fault(services: Mapping[str, Served]) -> str | None:
+def at_fault(services: Mapping[str, RunningService[Endpoint]]) -> str | None:
     """Name a service that is to blame, where there is one; may take a moment."""
     for name, service in services.items():
         if failure := service.lost():
@@ -104,11 +85,14 @@ class Watch:
     """Knows everything that must stay alive; every wait of a trial goes through it."""
 
     def __init__(
-        self, services: Mapping[str, Served], folders: Sequence[Path], clock: Clock | None = None
+        self,
+        services: Mapping[str, RunningService[Endpoint]],
+        folders: Sequence[Path],
+        clock: Clock | None = None,
     ) -> None:
         self.services = services
         self.troubles = Troubles(services)
-        self.sender: Offering | None = None
+        self.sender: Senders | None = None
         self.job: Job | None = None
         self.clock = clock or Clock()
         self._folders = tuple(folders)
@@ -161,7 +145,7 @@ class Watch:
 
     def _check_clock(self) -> None:
         self.clock_moved_s = max(self.clock_moved_s, abs(self.clock.offset() - self._offset_s))
-        if self.clock_moved_s > MAX_CLOCK_STEP_S:
+        if self.clock_moved_s > CLOCK_BOUND_S:
             raise TrialInvalid(
                 f"the clock was stepped by {format_duration(self.clock_moved_s)} during the trial",
                 "keep the clock synchronized by slewing, or wait until it has settled",

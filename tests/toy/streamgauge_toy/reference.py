@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from streamgauge.engines.faults import Output
+from streamgauge.engines.reference.faults import Output
 from streamgauge.spec.endpoints import Services
 from streamgauge_toy import KEPT, store
 

@@ -4,7 +4,7 @@ import re
 import pytest
 from rich.console import Console
 
-from streamgauge.cli.progress import Progress, panel, sparkline
+from streamgauge.cli.progress import TerminalProgress, panel, sparkline
 from streamgauge.experiments.fixed_rate import FixedRate
 from streamgauge.live.state import State, fold
 from streamgauge.results import events
@@ -15,7 +15,7 @@ SPEC = make_spec()
 
 def printed(*lines: object) -> str:
     out = io.StringIO()
-    with Progress(SPEC, Console(file=out, width=100)) as progress:
+    with TerminalProgress(SPEC, Console(file=out, width=100)) as progress:
         for line in lines:
             progress.show(line)  # type: ignore[arg-type]
     return out.getvalue()
@@ -81,7 +81,7 @@ def test_the_panel_in_a_terminal_leaves_what_came_of_trials() -> None:
     console = Console(file=out, width=100, force_terminal=True, highlight=False)
     planned = FixedRate(SPEC).plan()[0]
     failed = events.ended(result(planned, status="invalid", cause="the broker died"), ())
-    with Progress(SPEC, console) as progress:
+    with TerminalProgress(SPEC, console) as progress:
         for line in [*list(trial(SPEC))[:-1], failed]:
             progress.show(line)  # type: ignore[arg-type]
     assert "[1/2] q1 at 10k/s: invalid" in out.getvalue()

@@ -3,7 +3,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.measure.behind import Offsets, behind, grid, lag, last_third
+from streamgauge.measure.behind import Offsets, behind, grid, lag_of_reports, last_third
 from streamgauge.measure.matching import LATENCIES
 from streamgauge.spec.values import Span
 
@@ -65,18 +65,18 @@ def offsets(*pairs):
 def test_lag_uses_the_newest_report_before_each_look():
     log_end = offsets((99, 1), (100, 10), (101, 20), (102, 30), (110, 99))
     finished = offsets((98, 5), (101, 18), (101.5, 20))
-    found = lag(log_end, finished, SPAN)
+    found = lag_of_reports(log_end, finished, SPAN)
     assert found is not None
     assert found.tolist() == [5.0, 2.0, 10.0]
 
 
 def test_rare_reports_tell_no_lag():
     log_end = offsets((100, 10), (103, 20))
-    assert lag(log_end, offsets((97.9, 5)), SPAN) is None
-    assert lag(log_end, offsets((98, 5)), SPAN) is not None
+    assert lag_of_reports(log_end, offsets((97.9, 5)), SPAN) is None
+    assert lag_of_reports(log_end, offsets((98, 5)), SPAN) is not None
 
 
 def test_no_report_before_the_first_look_tells_no_lag():
-    assert lag(offsets((100, 10)), offsets((101, 5)), SPAN) is None
-    assert lag(offsets((100, 10)), offsets(), SPAN) is None
-    assert lag(offsets(), offsets((100, 5)), SPAN) is None
+    assert lag_of_reports(offsets((100, 10)), offsets((101, 5)), SPAN) is None
+    assert lag_of_reports(offsets((100, 10)), offsets(), SPAN) is None
+    assert lag_of_reports(offsets(), offsets((100, 5)), SPAN) is None

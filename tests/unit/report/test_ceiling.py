@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from streamgauge.report.terminal import render
+from streamgauge.report.terminal.overview import render
 from streamgauge.report.view import view_of
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec

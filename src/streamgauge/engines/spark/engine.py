@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.engines.job import ProcessJob, start_job
@@ -21,7 +21,6 @@ from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Modes, Problem, Resources
-from streamgauge.spec.workload import Workload
 
 CONF_DIR = Path(__file__).parent / "conf"
 
@@ -100,8 +99,7 @@ def _jars(job: JobSpec) -> tuple[str, ...]:
 
 
 def _streams(job: JobSpec) -> tuple[str, ...]:
-    workload = cast(type[Workload], registry.load("workloads", job.workload))
-    return workload.queries[job.query].streams
+    return registry.load("workloads", job.workload).queries[job.query].streams
 
 
 def _environment() -> dict[str, str]:

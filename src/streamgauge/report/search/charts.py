@@ -1,19 +1,30 @@
-"""The charts of a search in Vega-Lite, with their data: its trials, and their latencies."""
+"""The charts of a search, with their data: its trials, and their latencies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from streamgauge.report.charts import Unit
-from streamgauge.report.keys import SIGNS
-from streamgauge.report.search.rungs import Kind
-from streamgauge.report.ticks import ticks
-from streamgauge.report.vega import CONFIG, FLOOR_MS, LABELS, PALETTE, QUIET, Spec
+import altair as alt
+
+from streamgauge.report.charts.style import (
+    BAD,
+    FLOOR_MS,
+    GOOD,
+    LABELS,
+    LOG_MS,
+    PALETTE,
+    QUIET,
+    SIGNS,
+)
+from streamgauge.report.charts.theme import chart_of
+from streamgauge.report.charts.ticks import ticks
+from streamgauge.report.search.trials import Kind
 from streamgauge.spec.experiment import Interval
 from streamgauge.spec.values import Json
 
-HELD, OVER = PALETTE[2], PALETTE[1]
+HELD, OVER = GOOD, BAD
 CEILING_DASH = (7, 4)
 _LEAST_MARGIN = 1.12
 _MARGIN = 0.06
@@ -21,7 +32,7 @@ _MARGIN = 0.06
 
 
 @dataclass(frozen=True)
-class Look:
+class Sign:
     """How the trials of one kind are drawn, so that no verdict is told by colour alone."""
 
     colour: str
@@ -29,12 +40,12 @@ class Look:
     """An SVG path round the origin, from -1 to 1."""
 
 
-LOOKS: Mapping[Kind, Look] = {
-    "pass": Look(HELD, SIGNS["circle"]),
-    "fail": Look(OVER, SIGNS["cross"]),
-    "invalid": Look(QUIET, SIGNS["diamond"]),
-    "inconclusive": Look(PALETTE[4], SIGNS["up"]),
-    "probe": Look(PALETTE[0], SIGNS["square"]),
+SIGN_OF: Mapping[Kind, Sign] = {
+    "pass": Sign(HELD, SIGNS["circle"]),
+    "fail": Sign(OVER, SIGNS["cross"]),
+    "invalid": Sign(QUIET, SIGNS["diamond"]),
+    "inconclusive": Sign(PALETTE[4], SIGNS["up"]),
+    "probe": Sign(PALETTE[0], SIGNS["square"]),
 }
 
 
@@ -61,13 +72,13 @@ class Point:
         }
 
 
-def ladder_spec(
+def rates_chart(
     trials: Sequence[int],
     points: Sequence[Point],
     brackets: Sequence[Interval],
     ceiling: float | None,
-) -> Spec:
-    """Return the chart of rates in the order of the trials, between the ends of the bracket.
+) -> alt.LayerChart:
+    """Draw the rates in the order of the trials, between the ends of the bracket.
 
     Args:
         trials: The numbers of all trials, also of those without a point.
@@ -76,39 +87,35 @@ def ladder_spec(
         ceiling: The rate that `noop` kept up with; None where nobody has looked.
     """
     rates = [*(point.rate for point in points), *filter(None, [ceiling])]
-    y = _log("rate", "1/s", rates)
-    steps = _steps(trials, brackets)
+    x, y = _order(trials), _logarithmic(LABELS["1/s"], rates)
+    ends = chart_of(_ends(trials, brackets)).encode(x=x)
     layers = [
-        _band(steps),
-        _end(steps, "low", HELD),
-        _end(steps, "high", OVER),
-        *([_ceiling(ceiling)] if ceiling else []),
-        _points(points),
+        ends.mark_area(color=QUIET, opacity=0.13).encode(y=alt.Y("low:Q", **y), y2="high"),
+        ends.mark_line(color=HELD, strokeWidth=1.8).encode(y=alt.Y("low:Q", **y)),
+        ends.mark_line(color=OVER, strokeWidth=1.8).encode(y=alt.Y("high:Q", **y)),
     ]
-    return _chart(270, {"x": _order(trials), "y": y}, layers)
+    if ceiling:
+        rule = chart_of([{"rate": ceiling}]).mark_rule(
+            color=QUIET, strokeWidth=1.8, strokeDash=CEILING_DASH
+        )
+        layers.append(rule.encode(y=alt.Y("rate:Q", **y)))
+    return alt.LayerChart(layer=[*layers, _points(points).encode(x=x, y=alt.Y("rate:Q", **y))])
 
 
-def latency_spec(points: Sequence[Point], found: float | None) -> Spec:
-    """Return the chart of latencies over rates, with a line at the rate that was found."""
+def latency_chart(points: Sequence[Point], found: float | None) -> alt.LayerChart:
+    """Draw latencies over rates, with a line at the rate that was found."""
     told = [point for point in points if point.latency_ms is not None]
     latencies = [max(point.latency_ms or 0.0, FLOOR_MS) for point in told]
     rates = [*(point.rate for point in told), *filter(None, [found])]
-    shared: Spec = {"x": _log("rate", "1/s", rates), "y": _log("latency", "ms", latencies)}
-    return _chart(270, shared, [*([_found(found)] if found else []), _points(told)])
+    x = alt.X("rate:Q", **_logarithmic(LABELS["1/s"], rates))
+    layers = [_points(told).encode(x=x, y=alt.Y("latency:Q", **_logarithmic(LOG_MS, latencies)))]
+    if found:
+        line = chart_of([{"rate": found}]).mark_rule(color=HELD, strokeWidth=1.8)
+        layers.insert(0, line.encode(x=x))
+    return alt.LayerChart(layer=layers)
 
 
-def _chart(height: int, shared: Spec, layers: Sequence[Spec]) -> Spec:
-    return {
-        "width": "container",
-        "height": height,
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "encoding": shared,
-        "layer": list(layers),
-        "config": CONFIG,
-    }
-
-
-def _steps(trials: Sequence[int], brackets: Sequence[Interval]) -> list[Json]:
+def _ends(trials: Sequence[int], brackets: Sequence[Interval]) -> list[Json]:
     """Return each bracket from its trial to the next: a line breaks where an end is not known."""
     until = [*trials[1:], trials[-1] + 0.5]
     return [
@@ -118,81 +125,41 @@ def _steps(trials: Sequence[int], brackets: Sequence[Interval]) -> list[Json]:
     ]
 
 
-def _points(points: Sequence[Point]) -> Spec:
-    kinds: list[Json] = list(LOOKS)
-    colours: list[Json] = [look.colour for look in LOOKS.values()]
-    paths: list[Json] = [look.path for look in LOOKS.values()]
-    return {
-        "data": {"values": [point.row() for point in points]},
-        "mark": {"type": "point", "filled": True, "size": 130, "opacity": 0.9},
-        "encoding": {
-            "color": {"field": "kind", "scale": {"domain": kinds, "range": colours}},
-            "shape": {"field": "kind", "scale": {"domain": kinds, "range": paths}},
-            "tooltip": {"field": "says"},
-        },
-    }
+def _points(points: Sequence[Point]) -> alt.Chart:
+    kinds = list(SIGN_OF)
+    colours = alt.Scale(domain=kinds, range=[sign.colour for sign in SIGN_OF.values()])
+    shapes = alt.Scale(domain=kinds, range=[sign.path for sign in SIGN_OF.values()])
+    drawn = chart_of(point.row() for point in points)
+    return drawn.mark_point(filled=True, size=130, opacity=0.9).encode(
+        color=alt.Color("kind:N", scale=colours),
+        shape=alt.Shape("kind:N", scale=shapes),
+        tooltip="says:N",
+    )
 
 
-def _band(rows: list[Json]) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "area", "color": QUIET, "opacity": 0.13},
-        "encoding": {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
-    }
+def _order(trials: Sequence[int]) -> alt.X:
+    axis = alt.Axis(
+        title=None,
+        grid=False,
+        values=trials,
+        labelExpr="'#' + datum.value",
+        labelOverlap="greedy",
+        labelSeparation=6,
+    )
+    domain = [min(trials) - 0.5, max(trials) + 0.5]
+    return alt.X("trial:Q", axis=axis, scale=alt.Scale(domain=domain, nice=False, zero=False))
 
 
-def _end(rows: list[Json], end: str, colour: str) -> Spec:
-    y: Spec = {"field": end, "type": "quantitative"}
-    mark: Spec = {"type": "line", "color": colour, "strokeWidth": 1.8}
-    return {"data": {"values": rows}, "mark": mark, "encoding": {"y": y}}
-
-
-def _ceiling(rate: float) -> Spec:
-    return {
-        "data": {"values": [{"rate": rate}]},
-        "mark": {"type": "rule", "color": QUIET, "strokeWidth": 1.8, "strokeDash": [*CEILING_DASH]},
-        "encoding": {"x": None},
-    }
-
-
-def _found(rate: float) -> Spec:
-    return {
-        "data": {"values": [{"rate": rate}]},
-        "mark": {"type": "rule", "color": HELD, "strokeWidth": 1.8},
-        "encoding": {"y": None},
-    }
-
-
-def _order(trials: Sequence[int]) -> Spec:
-    axis: Spec = {
-        "title": None,
-        "grid": False,
-        "values": [*trials],
-        "labelExpr": "'#' + datum.value",
-        "labelOverlap": "greedy",
-        "labelSeparation": 6,
-    }
-    domain: list[Json] = [min(trials) - 0.5, max(trials) + 0.5]
-    return {
-        "field": "trial",
-        "type": "quantitative",
-        "axis": axis,
-        "scale": {"domain": domain, "nice": False, "zero": False},
-    }
-
-
-def _log(field: str, unit: Unit, values: Sequence[float]) -> Spec:
+def _logarithmic(label: str, values: Sequence[float]) -> dict[str, Any]:
+    """Return axis and scale of values, with round numbers beside them."""
     margin = max(_LEAST_MARGIN, (max(values) / min(values)) ** _MARGIN)
     low, high = min(values) / margin, max(values) * margin
-    axis: Spec = {
-        "title": None,
-        "values": [*ticks(low, high)],
-        "labelExpr": f"datum.value < 1 ? '< 1 ms' : ({LABELS[unit]})"
-        if unit == "ms"
-        else LABELS[unit],
-        "labelOverlap": "greedy",
-        "labelSeparation": 6,
-        "labelFlush": False,
-    }
-    scale: Spec = {"type": "log", "domain": [low, high], "nice": False}
-    return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
+    axis = alt.Axis(
+        title=None,
+        values=ticks(low, high),
+        labelExpr=label,
+        labelOverlap="greedy",
+        labelSeparation=6,
+        labelFlush=False,
+    )
+    return {"axis": axis, "scale": alt.Scale(type="log", domain=[low, high], nice=False)}

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamgauge.report import vega
-from streamgauge.report.search.charts import ladder_spec, latency_spec
-from streamgauge.report.search.rungs import brackets
-from streamgauge.report.search.section import SearchView
-from streamgauge.spec.values import Json
+import altair as alt
 
-_WIDTH = 360
+from streamgauge.report.charts.theme import themed
+from streamgauge.report.search.charts import SIGN_OF, latency_chart, rates_chart
+from streamgauge.report.search.page import SearchView
+from streamgauge.report.search.trials import brackets
+
+_WIDTH, _HEIGHT = 360, 270
 
 
-def ladders(views: Sequence[SearchView]) -> vega.Spec:
+def searches_picture(views: Sequence[SearchView]) -> alt.TopLevelMixin:
     """Draw each search in a row: rates in the order of the trials, then latency over rate."""
-    rows: list[Json] = []
-    for view in views:
-        trials = [rung.trial for rung in view.rungs]
-        ladder = ladder_spec(trials, view.points(), brackets(view.search), view.ceiling)
-        latency = latency_spec(view.latencies(), view.search.rate)
-        titles = (
-            f"{view.search.query}: rate, trial by trial",
-            f"p95 of the {view.kind_of_latency} over the rate",
+    return themed(alt.vconcat(*map(_row, views)), SIGN_OF, picture=True)
+
+
+def _row(view: SearchView) -> alt.HConcatChart:
+    trials = [rung.trial for rung in view.rungs]
+    rates = rates_chart(trials, view.points(), brackets(view.search), view.ceiling)
+    latency = latency_chart(view.latencies(), view.search.rate)
+    titled = {
+        f"{view.search.query}: rate, trial by trial": rates,
+        f"p95 of the {view.kind_of_latency} over the rate": latency,
+    }
+    return alt.hconcat(
+        *(
+            chart.properties(title=title, width=_WIDTH, height=_HEIGHT)
+            for title, chart in titled.items()
         )
-        charts: list[Json] = [
-            {
-                "title": title,
-                "width": _WIDTH,
-                **{name: chart[name] for name in ("height", "encoding", "layer")},
-            }
-            for title, chart in zip(titles, (ladder, latency), strict=True)
-        ]
-        rows.append({"hconcat": charts})
-    return {"vconcat": rows, "config": vega.picture_config(legend=True)}
+    )

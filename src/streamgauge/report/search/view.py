@@ -6,22 +6,23 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from rich.console import RenderableType
 
 from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
-from streamgauge.report.markup import Html
-from streamgauge.report.search import ladder
-from streamgauge.report.search.picture import ladders
-from streamgauge.report.search.rungs import carrying, latency_trials
-from streamgauge.report.search.section import search_data, search_sections, search_views
-from streamgauge.report.trials import trials_table
-from streamgauge.report.vega import Spec
+from streamgauge.report.page.trial_table import trials_table
+from streamgauge.report.search import terminal
+from streamgauge.report.search.page import search_data, search_sections, search_views
+from streamgauge.report.search.picture import searches_picture
+from streamgauge.report.search.trials import carrying, latency_trials
 from streamgauge.report.view import Stamp, View
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
-    from streamgauge.report.run import RunView
+    import altair as alt
+
+    from streamgauge.report.page.run_view import RunView
 
 _SURVEY = Stamp(
     "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."
@@ -51,8 +52,8 @@ class SearchesView(View):
         if not self.searches:
             yield from super().terminal()
         for search in self.searches:
-            yield from ladder.render(search, self.record.ceiling(search.query))
-            yield from ladder.render_latencies(search, self.results)
+            yield from terminal.render(search, self.record.ceiling(search.query))
+            yield from terminal.render_latencies(search, self.results)
 
     def sentence(self) -> str:
         """Say in a line each what the searches found."""
@@ -88,7 +89,7 @@ class SearchesView(View):
         """Let trials be chosen as the ladder numbers them."""
         return bool(self.searches)
 
-    def trials(self, run: RunView) -> Html:
+    def trials(self, run: RunView) -> Markup:
         """Show those that tell the latency, by which a search decides: it shows all itself."""
         if not self.searches:
             return super().trials(run)
@@ -96,18 +97,18 @@ class SearchesView(View):
         shown = [result for result in self.results if result.spec.number in told]
         return trials_table(run, shown, "event_latency", _CAPTION)
 
-    def findings(self, run: RunView) -> Html:
+    def findings(self, run: RunView) -> Markup:
         """Show how each search closed in on its rate."""
         return search_sections(search_views(run, self.searches))
 
-    def data(self, run: RunView) -> Iterator[Html]:
+    def data(self, run: RunView) -> Iterator[Markup]:
         """Yield the charts of the searches."""
         yield from search_data(search_views(run, self.searches))
 
-    def picture(self, run: RunView) -> Spec:
+    def picture(self, run: RunView) -> alt.TopLevelMixin:
         """Draw each search as a ladder."""
         found = search_views(run, self.searches)
-        return ladders(found) if found else super().picture(run)
+        return searches_picture(found) if found else super().picture(run)
 
     def _carrying(self) -> list[TrialResult]:
         numbers = {rung.trial for search in self.searches for rung in carrying(search)}

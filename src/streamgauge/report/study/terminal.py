@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.report.study.stairs import staircases
-from streamgauge.report.study.tables import StudyTable
+from streamgauge.report.study.append_times import staircases
+from streamgauge.report.study.table import StudyTable
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -178,7 +177,8 @@ class Ticks:
 @lru_cache(maxsize=2)
 def _build(spec_json: str, stream: str) -> Queue:
     spec = TrialSpec.model_validate_json(spec_json)
-    workload = cast("type[HasColumns]", registry.load("workloads", spec.workload))()
+    workload = registry.load("workloads", spec.workload)()
+    assert isinstance(workload, HasColumns)
     streams = workload.queries[spec.query].streams
     return Queue(
         columns=workload.columns(spec, stream, arrivals.payloads(spec)),

@@ -8,7 +8,7 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from streamgauge.engines.faults import Output
+from streamgauge.engines.reference.faults import Output
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.workloads.espbench import database, ddl

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.engines.faults import Output
+from streamgauge.engines.reference.faults import Output
 from streamgauge.services.redis import RedisEndpoint, connect
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streamgauge.engines.reference import BringsBuffer
+from streamgauge.engines.reference.parts import BringsBuffer
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.engine import JobSpec

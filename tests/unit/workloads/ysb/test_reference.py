@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from streamgauge.engines.reference import BringsBuffer
+from streamgauge.engines.reference.parts import BringsBuffer
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.ysb import Ysb, data, reference

@@ -1,0 +1,1 @@
+"""What the charts of a trial show, read from its files."""

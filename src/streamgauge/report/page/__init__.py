@@ -1,0 +1,1 @@
+"""report.html and other pages: one file each, with everything in it."""

@@ -1,0 +1,201 @@
+"""The part of a report that shows a search: its ladder, its latencies, its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from streamgauge.experiments.conclusions import in_growth
+from streamgauge.experiments.searches import SearchAnswer
+from streamgauge.report.charts.style import QUIET
+from streamgauge.report.charts.theme import fitted, spec_of, themed
+from streamgauge.report.page.figure import figure
+from streamgauge.report.page.legend import line_key, sign, sign_key
+from streamgauge.report.page.markup import data, join, number, table, tag
+from streamgauge.report.page.run_view import RunView
+from streamgauge.report.page.trial_table import latency_cell, link_to_charts
+from streamgauge.report.search.charts import (
+    CEILING_DASH,
+    HELD,
+    OVER,
+    SIGN_OF,
+    Point,
+    latency_chart,
+    rates_chart,
+)
+from streamgauge.report.search.trials import Rung, brackets, rungs
+from streamgauge.spec.trial import TrialResult
+from streamgauge.units import format_duration, format_rate
+
+_HEIGHT = 270
+_LADDER = (
+    "The rates in the order in which they were tried, on a logarithmic axis. What is shaded lies"
+    " between the highest rate that held and the lowest that did not."
+)
+_PROBE = " The probe is where it caught up with its backlog."
+_LATENCY = "p95 of the {} at each rate, both axes logarithmic."
+
+
+@dataclass(frozen=True)
+class SearchView:
+    """One search as the page shows it."""
+
+    name: str
+    """Its place in the page."""
+    run: RunView
+    search: SearchAnswer
+    rungs: Sequence[Rung]
+
+    @property
+    def ceiling(self) -> float | None:
+        """The rate that `noop` kept up with on this machine, if anybody has looked."""
+        return self.run.record.ceiling(self.search.query)
+
+    @property
+    def kind_of_latency(self) -> str:
+        """What the latencies are called."""
+        has_event_time = {
+            "event_latency.p50" in result.metrics
+            for rung in self.rungs
+            if (result := self.result(rung)) and "latency.p50" in result.metrics
+        }
+        if False not in has_event_time:
+            return "event-time latency"
+        return "event-time latency, or else latency," if True in has_event_time else "latency"
+
+    def points(self) -> list[Point]:
+        """Return the trials for the ladder; the last probe has a place if it caught up."""
+        made = []
+        for rung in self.rungs:
+            rate = self.search.catch_up if rung.kind == "probe" else rung.rate
+            if rate is not None and not (rung.kind == "probe" and rung.was_repeated):
+                made.append(Point(rung.trial, rate, rung.kind, self._says(rung)))
+        return made
+
+    def latencies(self) -> list[Point]:
+        """Return the trials that tell a latency; the age of a backlog is none."""
+        made = []
+        for rung in self.rungs:
+            p95_s = _latency_s(self.result(rung), "p95")
+            if p95_s is not None and rung.kind != "probe":
+                says = self._says(rung)
+                made.append(Point(rung.trial, rung.rate, rung.kind, says, 1000 * p95_s))
+        return made
+
+    def result(self, rung: Rung) -> TrialResult | None:
+        """Return all that is known of a trial."""
+        return next((each for each in self.run.results if each.spec.number == rung.trial), None)
+
+    def _says(self, rung: Rung) -> str:
+        """Tell what a trial was and what came of it, in a line each."""
+        if rung.kind == "probe":
+            return f"#{rung.trial} {rung.role}\n{rung.reason}"
+        p95_s = _latency_s(self.result(rung), "p95")
+        lines = [f"#{rung.trial} {format_rate(rung.rate)}, {rung.role}: {rung.kind}", rung.reason]
+        return "\n".join(lines if p95_s is None else [*lines, f"p95 {format_duration(p95_s)}"])
+
+
+def search_views(run: RunView, found: Sequence[SearchAnswer]) -> list[SearchView]:
+    """Return the searches of a run with their places in the page."""
+    return [
+        SearchView(f"{run.name}-search-{place}", run, search, rungs(search))
+        for place, search in enumerate(found)
+    ]
+
+
+def search_sections(views: Sequence[SearchView]) -> Markup:
+    """Show how each search closed in on the rate, and all of its trials."""
+    return join(_section(view) for view in views)
+
+
+def search_data(views: Sequence[SearchView]) -> Iterator[Markup]:
+    """Yield the charts of all searches of a run."""
+    for view in views:
+        if points := view.points():
+            trials = [rung.trial for rung in view.rungs]
+            ends = brackets(view.search)
+            chart = rates_chart(trials, points, ends, view.ceiling)
+            yield data(f"{view.name}-ladder", spec_of(themed(fitted(chart, _HEIGHT))))
+        if latencies := view.latencies():
+            chart = latency_chart(latencies, view.search.rate)
+            yield data(f"{view.name}-latency", spec_of(themed(fitted(chart, _HEIGHT))))
+
+
+def _section(view: SearchView) -> Markup:
+    query, conclusion = view.search.query, view.search.conclusion
+    told, known = in_growth(view.search.by_growth), any(view.search.by_growth)
+    return tag(
+        "section",
+        tag("h2", f"Search: {query}"),
+        tag("p", f"{conclusion[:1].upper()}{conclusion[1:]}."),
+        tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Markup(),
+        tag("div", *_figures(view), class_="search-charts"),
+        _table(view) if view.rungs else Markup(),
+        class_="search",
+    )
+
+
+def _figures(view: SearchView) -> Iterator[Markup]:
+    if points := view.points():
+        probed = any(point.kind == "probe" for point in points)
+        note = tag("p", _LADDER + (_PROBE if probed else ""), class_="aside")
+        legend = [*_kinds(points), *_lines(view)]
+        yield figure("Ladder of trials", note, *legend, data_spec=f"{view.name}-ladder")
+    if latencies := view.latencies():
+        note = tag("p", _LATENCY.format(view.kind_of_latency), class_="aside")
+        legend = [*_kinds(latencies), *_found_line(view)]
+        yield figure("Latency by rate", note, *legend, data_spec=f"{view.name}-latency")
+
+
+def _kinds(points: Sequence[Point]) -> Iterator[Markup]:
+    there = {point.kind for point in points}
+    for kind, drawn in SIGN_OF.items():
+        if kind in there:
+            yield sign_key(drawn.colour, drawn.path, kind)
+
+
+def _lines(view: SearchView) -> Iterator[Markup]:
+    low, high = view.search.interval
+    if low is not None:
+        yield line_key(HELD, f"highest that held: {format_rate(low)}")
+    if high is not None:
+        what = "limit of the driver" if view.search.limit == "driver" else "lowest that did not"
+        yield line_key(OVER, f"{what}: {format_rate(high)}")
+    if view.ceiling is not None:
+        text = f"harness ceiling (noop): {format_rate(view.ceiling)}"
+        yield line_key(QUIET, text, CEILING_DASH)
+
+
+def _found_line(view: SearchView) -> Iterator[Markup]:
+    if (rate := view.search.rate) is not None:
+        yield line_key(HELD, f"found: {format_rate(rate)}")
+
+
+def _table(view: SearchView) -> Markup:
+    header = ["#", "rate", "what for", "verdict", "p50", "p95", "p99", "reason"]
+    caption = f"Trials of the search; {view.kind_of_latency} in the measured span"
+    return table(
+        header, [[*_row(view, rung)] for rung in view.rungs], caption=caption, class_="rungs"
+    )
+
+
+def _row(view: SearchView, rung: Rung) -> Iterator[str]:
+    result = view.result(rung)
+    schedule = result.spec.schedule if result else None
+    yield number(str(rung.trial), rung.trial)
+    yield number(format_rate(rung.rate), rung.rate)
+    what = rung.role if schedule is None else f"{rung.role}, {schedule}"
+    yield link_to_charts(view.run, rung.trial, what)
+    drawn = SIGN_OF[rung.kind]
+    yield tag("td", sign(drawn.colour, drawn.path), " ", "–" if rung.kind == "probe" else rung.kind)
+    for statistic in ("p50", "p95", "p99"):
+        yield latency_cell(None if rung.kind == "probe" else _latency_s(result, statistic))
+    yield rung.reason
+
+
+def _latency_s(result: TrialResult | None, statistic: str) -> float | None:
+    """Return the event-time latency; of a trial without one the latency."""
+    found = result.metrics if result else {}
+    return found.get(f"event_latency.{statistic}", found.get(f"latency.{statistic}"))

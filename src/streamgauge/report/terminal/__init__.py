@@ -1,0 +1,1 @@
+"""Runs and their trials as text in the terminal."""

@@ -1,0 +1,74 @@
+"""The services of a run, kept across its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.services import runtime
+from streamgauge.services.service import Embedded, RunningService, Startable, start_all
+from streamgauge.spec.endpoints import Endpoint
+from streamgauge.trial.bench import Bench
+from streamgauge.trial.watch import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class ServiceSet:
+    """The services of a run, kept across trials and started again when one has died.
+
+    The logs of those that we start stay in the run's folder.
+    """
+
+    def __init__(self, services: Sequence[Startable], logs: Path) -> None:
+        self._services = list(services)
+        for service in self._services:
+            if isinstance(service, Embedded):
+                service.options = replace(service.options, log_dir=logs)
+        self._running: dict[str, RunningService[Endpoint]] = {}
+        self._stacks: dict[str, ExitStack] = {}
+
+    def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
+        """Return what the next trial needs, with every service alive."""
+        down = self._down()
+        for service in reversed(down):  # what is left of the last try, each before what it needs
+            self._end(service.name)
+        start_all(down, self._running, self._fresh_stack)
+        return Bench(
+            services=dict(self._running),
+            spark=spark,
+            cache=runtime.cache_dir() / "data",
+            prefix=prefix,
+            clock=clock,
+        )
+
+    def _down(self) -> list[Startable]:
+        """Return what has to be started: what is not up, and what needs that."""
+        down: dict[str, Startable] = {}
+        for service in self._services:
+            running = self._running.get(service.name)
+            useless = running is None or running.lost() or running.trouble()
+            if useless or any(name in down for name in service.needs):
+                down[service.name] = service
+        return list(down.values())
+
+    def _end(self, name: str) -> None:
+        if name in self._stacks:
+            self._stacks.pop(name).close()
+
+    def _fresh_stack(self, name: str) -> ExitStack:
+        """Return what will end a service."""
+        self._stacks[name] = ExitStack()
+        return self._stacks[name]
+
+    def __enter__(self) -> ServiceSet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as all_of_them:
+            for stack in self._stacks.values():
+                all_of_them.push(stack)
