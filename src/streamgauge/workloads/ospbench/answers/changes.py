@@ -68,8 +68,8 @@ def _before(sums: Sums, seconds: int) -> Integers:
     """Return the row of each point's sum so many seconds before, -1 where there is none."""
     since = sums.second - sums.second.min(initial=2**62) + seconds * SECOND_MS
     span = int(since.max(initial=0)) + 1
-    place = sums.point * span + since
-    wanted = place - seconds * SECOND_MS
+    place: Integers = sums.point * span + since
+    wanted: Integers = place - seconds * SECOND_MS
     if not len(place):
         return wanted
     row = np.minimum(np.searchsorted(place, wanted), len(place) - 1)
