@@ -59,7 +59,7 @@ FAILS = {
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
-USUAL = {"ospbench": ("stage3", "stage5")}
+USUAL = {"ospbench": ("stage5",)}
 """Of workloads with many queries those that `make test` runs: the others are variations."""
 
 PARAMETERS = {

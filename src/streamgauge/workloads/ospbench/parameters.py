@@ -13,7 +13,7 @@ LONGEST_S = 3600.0
 """Of a window and of the delay."""
 MOST_OVERLAP = 1000
 FARTHEST_BACK = 60
-_BAD = re.compile(r"(?P<count>[1-9]\d{0,8})@(?P<at>.+)")
+_BAD = re.compile(r"(?P<count>[1-9]\d{0,8})@(?P<at>[^/]+)(?:/(?P<stream>flow|speed))?")
 
 
 def _duration(value: object) -> object:
@@ -38,9 +38,9 @@ class Parameters(BaseModel):
     """With how many seconds before they compare then; more than `short`."""
     delay: Seconds | None = Field(default=None, examples=["delay=5s"])
     """How late a record may be; 2 s unless told, none for windows and a single partition."""
-    bad: str | None = Field(default=None, examples=["bad=1@10s"])
-    """So many records of each stream, from so long after the load's beginning on, that cannot be
-    parsed."""
+    bad: str | None = Field(default=None, examples=["bad=1@10s", "bad=1000000@10s/speed"])
+    """So many records of each stream, or of one, that cannot be parsed, from so long after the
+    load's beginning on."""
     ring: int = Field(default=500_000, ge=1, le=7_000_000, examples=["ring=100000"])
     """Records of each stream that are rendered before the load; then their values repeat."""
 
@@ -55,7 +55,7 @@ class Parameters(BaseModel):
         if self.short >= self.long:
             raise ValueError("short must be less than long")
         if self.bad is not None:
-            self.unparsable()
+            self.unparsable("flow")
         return self
 
     @property
@@ -73,7 +73,7 @@ class Parameters(BaseModel):
         """Return how late a record may be, None where that is left to the engine."""
         return None if self.delay is None else round(self.delay * 1000)
 
-    def unparsable(self) -> tuple[int, int]:
+    def unparsable(self, stream: str) -> tuple[int, int]:
         """Return how many records cannot be parsed, and from when on, in ms after the beginning.
 
         Raises:
@@ -83,5 +83,6 @@ class Parameters(BaseModel):
             return 0, 0
         found = _BAD.fullmatch(self.bad)
         if found is None:
-            raise ValueError(f"{self.bad!r} must be written like 1@10s")
-        return int(found["count"]), round(parse_duration(found["at"]) * 1000)
+            raise ValueError(f"{self.bad!r} must be written like 1@10s or 1@10s/speed")
+        at_ms = round(parse_duration(found["at"]) * 1000)
+        return (int(found["count"]) if found["stream"] in (None, stream) else 0), at_ms

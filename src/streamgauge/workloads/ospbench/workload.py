@@ -189,7 +189,7 @@ def _records(
     ring = data.Ring(stream, lanes, spec.seed, min(parameters.ring, sum(counts)))
     if parameters.bad is None and min(counts[:-1], default=0) == len(lanes):
         return data.gathered(ring.payloads()), data.gathered(ring.keys())
-    records, at_ms = parameters.unparsable()
+    records, at_ms = parameters.unparsable(stream)
     first = arrivals.schedule(spec).due(at_ms - 1)
     pairs, again = tee(data.second_by_second(ring, counts, before, range(first, first + records)))
     return (

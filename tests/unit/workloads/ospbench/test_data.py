@@ -132,6 +132,7 @@ def test_roads_are_as_many_as_the_rate_needs(rate: float, roads: int) -> None:
         ({"short": 2}, "less than long"),
         ({"bad": "many@10s"}, "must be written like"),
         ({"bad": "1"}, "must be written like"),
+        ({"bad": "1@10s/both"}, "must be written like"),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(
@@ -142,5 +143,7 @@ def test_parameters_that_do_not_fit_together_are_refused(
 
 
 def test_what_cannot_be_parsed_is_read_from_one_text() -> None:
-    assert Parameters(bad="17@10s").unparsable() == (17, 10_000)
-    assert Parameters().unparsable() == (0, 0)
+    assert Parameters(bad="17@10s").unparsable("flow") == (17, 10_000)
+    assert Parameters(bad="17@10s/speed").unparsable("speed") == (17, 10_000)
+    assert Parameters(bad="17@10s/speed").unparsable("flow") == (0, 10_000)
+    assert Parameters().unparsable("flow") == (0, 0)
