@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.engines.windows import Buffer, Immediate
+from streamgauge.engines.reference.windows import Buffer, Immediate
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.workload import Query
