@@ -18,7 +18,7 @@ from streamgauge.spec.values import Span
 from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import Outcome
 from streamgauge.trial.drain import still_s
-from streamgauge.units import format_duration
+from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.validation.validator import Validation
@@ -51,7 +51,7 @@ def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=outcome.warnings + _warnings(outcome),
+        warnings=outcome.warnings + _warnings(outcome) + facts.told_of_backlog(),
         started=outcome.started,
         phases=outcome.phases,
         measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
@@ -216,6 +216,15 @@ class _Facts:
             "rate.peak": peak_rate(self._backlog()),
         }
         return {name: value for name, value in found.items() if value is not None} | self._rates()
+
+    def told_of_backlog(self) -> list[str]:
+        """Tell in words what takes the place of latencies after a backlog."""
+        found = self._gathered() if self.gathered and self.counted is not None else {}
+        if "catch_up.seconds" not in found:
+            return []
+        after = format_duration(found["catch_up.seconds"])
+        peak = f", at best {format_rate(found['rate.peak'])}" if "rate.peak" in found else ""
+        return [f"the engine had caught up with the backlog {after} after its start{peak}"]
 
     def _backlog(self) -> Backlog:
         outcome, sender = self.outcome, self.outcome.sender
