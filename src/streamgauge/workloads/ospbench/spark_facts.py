@@ -35,8 +35,12 @@ def _as_they_come() -> QueryFacts:
     return QueryFacts(default="realtime", refused={"continuous": _NO_UNION}, asynchronous=True)
 
 
-def _when_complete(options: Mapping[str, tuple[str, ...]]) -> QueryFacts:
-    """Return the facts of stages that put out what is complete, whatever the watermark says."""
+def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) -> QueryFacts:
+    """Return the facts of stages that put out what is complete, whatever the watermark says.
+
+    In real-time mode the state of finished seconds is dropped at checkpoints alone, so those
+    come more often than elsewhere.
+    """
     return QueryFacts(
         default="realtime",
         output_mode="update",
@@ -44,6 +48,7 @@ def _when_complete(options: Mapping[str, tuple[str, ...]]) -> QueryFacts:
         unfit=_unfit,
         options=options,
         rocksdb={"state": "custom"} if "state" in options else {},
+        checkpoint_s=checkpoint_s,
         watermark_delay_ms=OUT_OF_STEP_MS,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
@@ -64,11 +69,11 @@ def _when_over(reason: str, options: Mapping[str, tuple[str, ...]]) -> QueryFact
 FACTS: Mapping[str, QueryFacts] = {
     "stage0": _as_they_come(),
     "stage1": _as_they_come(),
-    "stage2": _when_complete(_JOINS),
+    "stage2": _when_complete(_JOINS, 60.0),
     "stage3": _when_over(_OPEN, _JOINS),
     "stage4": _when_over(_OPEN, _JOINS),
-    "stage5": _when_complete(_STATES),
-    "stage6": _when_complete(_STATES),
+    "stage5": _when_complete(_STATES, 60.0),
+    "stage6": _when_complete(_STATES, 30.0),
     "stage100": _when_over(_OPEN_WINDOWS, {}),
     "stage101": _when_over(_OPEN_WINDOWS, {}),
 }
