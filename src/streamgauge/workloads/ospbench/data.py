@@ -162,14 +162,14 @@ class Ring:
 
 def gathered(blocks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
     """Put small blocks together."""
-    gathered: list[bytes] = []
+    whole: list[bytes] = []
     for block in blocks:
-        gathered += block
-        if len(gathered) >= _BLOCK:
-            yield gathered
-            gathered = []
-    if gathered:
-        yield gathered
+        whole += block
+        if len(whole) >= _BLOCK:
+            yield whole
+            whole = []
+    if whole:
+        yield whole
 
 
 def second_by_second(

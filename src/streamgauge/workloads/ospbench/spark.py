@@ -85,17 +85,15 @@ def stage3(streams: Streams, context: QueryContext) -> DataFrame:
 def stage4(streams: Streams, context: QueryContext) -> DataFrame:
     """Compare those sums with the ones before."""
     parameters = _parameters(context)
-    sums = _sums(streams, context).select(
-        _span(F.window_time("window"), parameters),
-        F.unix_millis("window.start").alias("second"),
-        *("point", "flow", "speed", "publish"),
+    sums = _spans(
+        _sums(streams, context), F.window_time("window"), parameters, "flow", "speed", "publish"
     )
     parts = [
         F.max(F.when(_is_back(back), F.col(name))).alias(f"{name}{back}")
         for back in _looked_at(parameters)
         for name in ("flow", "speed")
     ]
-    compared = sums.groupBy("span", "point").agg(*parts, _latest(parameters))
+    compared = sums.groupBy("span", "point").agg(*parts, F.max("publish").alias("publish"))
     there = _are_there(*(f"flow{back}" for back in _looked_at(parameters)))
     return _compared(compared.where(there), _last(), parameters)
 
@@ -125,11 +123,8 @@ def stage6(streams: Streams, context: QueryContext) -> DataFrame:
     if context.option("state") == "custom":
         own = kept(_joined(streams, context, parameters.long), _looked_at(parameters))
         return _compared(own, F.col("second"), parameters)
-    rows = _both(streams, context, parameters.long).select(
-        _span(F.col("time"), parameters),
-        F.unix_millis("time").alias("second"),
-        *("point", "lanes", "publish", *STREAMS),
-    )
+    both = _both(streams, context, parameters.long)
+    rows = _spans(both, F.col("time"), parameters, "lanes", "publish", *STREAMS)
     backs = _looked_at(parameters)
     parts: list[Column] = []
     for back in backs:
@@ -141,7 +136,7 @@ def stage6(streams: Streams, context: QueryContext) -> DataFrame:
             F.count(speed).alias(f"speeds{back}"),
         ]
     sums = rows.groupBy("span", "point").agg(
-        *parts, F.max("lanes").alias("lanes"), _latest(parameters)
+        *parts, *(F.max(name).alias(name) for name in ("lanes", "publish"))
     )
     for back in backs:
         sums = sums.where(_are_complete(str(back)))
@@ -294,9 +289,12 @@ def _are_complete(suffix: str) -> Column:
     return reduce(operator.and_, (F.col(f"{n}s{suffix}") == F.col("lanes") for n in STREAMS))
 
 
-def _span(time: Column, parameters: Parameters) -> Column:
-    """Return the windows of a second and of all that it is compared with."""
-    return F.window(time, f"{parameters.long + 1} seconds", _SECOND).alias("span")
+def _spans(rows: DataFrame, time: Column, parameters: Parameters, *names: str) -> DataFrame:
+    """Put rows into the spans of all seconds that they are compared in."""
+    span = F.window(time, f"{parameters.long + 1} seconds", _SECOND).alias("span")
+    second = F.unix_millis(F.date_trunc("second", time)).alias("second")
+    in_spans = rows.select(span, second, "point", *names)
+    return in_spans.where(reduce(operator.or_, map(_is_back, _looked_at(parameters))))
 
 
 def _looked_at(parameters: Parameters) -> tuple[int, int, int]:
@@ -307,11 +305,6 @@ def _looked_at(parameters: Parameters) -> tuple[int, int, int]:
 def _is_back(seconds: int) -> Column:
     """Tell whether a row is so far before the last second of its span."""
     return _last() - F.col("second") == 1000 * seconds
-
-
-def _latest(parameters: Parameters) -> Column:
-    is_looked_at = reduce(operator.or_, map(_is_back, _looked_at(parameters)))
-    return F.max(F.when(is_looked_at, F.col("publish"))).alias("publish")
 
 
 def _told(sums: DataFrame) -> DataFrame:

@@ -164,8 +164,8 @@ def _rounded(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     if rate == spec.rate or not isinstance(shape, Steady | None):
         return spec, []
     note = (
-        f"{format_rate(spec.rate)} became {format_rate(rate)}: {data.roads(rate):,} roads with"
-        f" {data.LANES_OF_ROAD} lanes, of which each has a record a second"
+        f"{format_rate(spec.rate)} became {format_rate(rate)}: each of {data.roads(rate):,} ×"
+        f" {data.LANES_OF_ROAD} lanes has a record a second"
     )
     schedule = None if shape is None else f"constant:{rate}/s"
     return spec.model_copy(update={"rate": rate, "schedule": schedule}), [note]

@@ -55,15 +55,14 @@ def test_every_stage_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "became", "roads"), [(1000.0, 1007.0, "53 roads"), (3.0, 19.0, "1 roads")]
+    ("rate", "became", "lanes"), [(1000.0, 1007.0, "53 × 19 lanes"), (3.0, 19.0, "1 × 19 lanes")]
 )
 def test_a_rate_that_is_no_multiple_of_the_lanes_is_rounded_and_told(
-    rate: float, became: float, roads: str
+    rate: float, became: float, lanes: str
 ) -> None:
     settled = settle(spec(rate=rate))
     assert settled.rate == became
-    assert roads in settled.notes[0]
-    assert "19 lanes" in settled.notes[0]
+    assert lanes in settled.notes[0]
     assert settle(settled) == settled
 
 
