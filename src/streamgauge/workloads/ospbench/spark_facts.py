@@ -48,6 +48,7 @@ def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) 
         unfit=_unfit,
         options=options,
         rocksdb={"state": "custom"} if "state" in options else {},
+        appends={"join": "native", "state": "custom"},
         checkpoint_s=checkpoint_s,
         watermark_delay_ms=OUT_OF_STEP_MS,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,

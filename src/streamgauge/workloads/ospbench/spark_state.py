@@ -133,10 +133,11 @@ def kept(pairs: DataFrame, backs: Sequence[int]) -> DataFrame:
         backs: How many seconds before they are.
     """
     columns = [f"lanes{back} int, flow{back} long, speed{back} double" for back in backs]
-    return pairs.groupBy("point").transformWithState(
+    needed = pairs.select("point", "time", "second", "lanes", "flow", "speed", "publish")
+    return needed.groupBy("point").transformWithState(
         statefulProcessor=Seconds(backs),
         outputStructType=f"second long, point string, {', '.join(columns)}, publish long",
-        outputMode="Update",
+        outputMode="Append",
         timeMode="EventTime",
     )
 

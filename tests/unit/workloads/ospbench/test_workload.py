@@ -246,3 +246,20 @@ def test_records_that_are_streamed_from_a_file_are_the_same() -> None:
     asked = settle(spec(rate=95.0, parameters={"bad": "1@1s"}))
     first, again = (Ospbench().payloads(asked, "flow", 10).blocks for _ in range(2))
     assert list(islice(chain.from_iterable(first), 900)) == list(chain.from_iterable(again))[:900]
+
+
+@pytest.mark.parametrize(
+    ("stage", "options", "output"),
+    [
+        ("stage2", {}, "update"),
+        ("stage2", {"mode": "microbatch"}, "update"),
+        ("stage2", {"join": "native"}, "append"),
+        ("stage5", {"state": "custom"}, "append"),
+        ("stage3", {}, "append"),
+        ("stage0", {"mode": "microbatch"}, "append"),
+    ],
+)
+def test_what_is_joined_first_is_appended(stage: str, options: dict[str, str], output: str) -> None:
+    """Spark lets an operator with state follow another one in that mode alone."""
+    job = resolve(stage, **options)
+    assert FACTS[stage].output(job.mode, job.settings) == output
