@@ -13,7 +13,7 @@ import streamgauge
 from benchmarks.espbench import p99_outside_checkpoints
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from benchmarks.validation import MEMORY_GB, RECORDS, send, watched
-from streamgauge.experiments.searches import Searches
+from streamgauge.experiments.search_answer import Searches
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint

@@ -15,8 +15,8 @@ from streamgauge import registry
 from streamgauge.load.senders import Senders
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
-from streamgauge.spec.transport import Sending
+from streamgauge.services.running import RunningService
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench, Event
 from streamgauge.trial.run import run_trial

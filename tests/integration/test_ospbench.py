@@ -20,7 +20,7 @@ def spec_of(stage: str, **changes: Any) -> Any:
 
 
 def test_bursts_are_answered(bench: Bench, tmp_path: Path) -> None:
-    spec = spec_of("stage4", schedule="burst:95/s,4x/2s", duration_s=6.0)
+    spec = spec_of("stage4", shape="burst:95/s,4x/2s", duration_s=6.0)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.correct.holds is True, result.correct.reason
@@ -32,7 +32,7 @@ def test_bursts_are_answered(bench: Bench, tmp_path: Path) -> None:
 def test_an_engine_that_starts_with_a_backlog_tells_when_it_had_caught_up(
     bench: Bench, tmp_path: Path
 ) -> None:
-    spec = spec_of("stage2", schedule="backlog:950/s@3s,95/s", warmup_s=3.0, duration_s=8.0)
+    spec = spec_of("stage2", shape="backlog:950/s@3s,95/s", warmup_s=3.0, duration_s=8.0)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.valid.holds is True, result.valid.reason

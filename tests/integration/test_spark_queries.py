@@ -26,7 +26,7 @@ from streamgauge.engines.job import ProcessJob
 from streamgauge.engines.spark import SparkEngine
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import JobSpec, Resources

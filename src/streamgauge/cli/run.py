@@ -76,7 +76,7 @@ def run(
             envvar=_twin("RATE"),
         ),
     ] = None,
-    schedule: Annotated[
+    shape: Annotated[
         str | None,
         typer.Option(
             "--load",
@@ -293,7 +293,7 @@ def run(
         "experiment": experiment,
         "preset": preset,
         "rates": None if rate is None else rate.split(","),
-        "schedule": schedule,
+        "shape": shape,
         "duration": duration,
         "warmup": warmup,
         "repeats": repeats,
@@ -384,7 +384,7 @@ def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
 
 _OPTIONS = {
     "rates": "--rate",
-    "schedule": "--load",
+    "shape": "--load",
     "objectives": "--objective",
     "tags": "--tag",
     "spark_master": "--spark-master",
@@ -417,7 +417,7 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.cli.repeat import repeat_command
     from streamgauge.planning import choose_services
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     with TerminalProgress(spec) as progress:
         return runner.start(
@@ -434,7 +434,7 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec

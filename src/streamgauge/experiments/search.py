@@ -12,8 +12,8 @@ from typing import Literal
 
 from streamgauge.measure.sustained import Outcome
 
-Role = Literal["probe", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
-Limit = Literal["engine", "driver", "search"]
+Role = Literal["guess", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
+Limit = Literal["engine", "harness", "search"]
 
 BRACKET = (0.5, 1.1)
 """Shares of the guess at which the search begins."""
@@ -75,7 +75,7 @@ class Step:
 
     rate: float
     role: Role
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape; None for a constant rate."""
     times: int = 1
     """How many times as long as usual; what could not be told is tried once more for twice."""
@@ -177,11 +177,11 @@ class Search:
         low, high = self.low, self.high
         if low is None or not self._is_confirmed(low):
             all_invalid = all(told.outcome == "invalid" for told in self.rates.values())
-            return Found(None, (low, high), "driver" if all_invalid else "engine")
+            return Found(None, (low, high), "harness" if all_invalid else "engine")
         if high is None:
             return Found(low, (low, None), "search")
         untold = self.rates[high].outcome == "invalid"
-        return Found(low, (low, high), "driver" if untold else "engine")
+        return Found(low, (low, high), "harness" if untold else "engine")
 
     def _lower(self, high: float | None) -> Step | None:
         if high is None:

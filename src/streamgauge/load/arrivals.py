@@ -63,14 +63,14 @@ def schedule(spec: TrialSpec) -> Schedule:
     Raises:
         UsageError: The load's shape cannot be sent in this trial.
     """
-    if spec.schedule is None:
+    if spec.shape is None:
         return Constant(spec.rate)
-    shape, spans = parse_shape(spec.schedule), spans_of(spec)
-    _refuse_overlong(spec.schedule, shape, spans)
+    shape, spans = parse_shape(spec.shape), spans_of(spec)
+    _refuse_overlong(spec.shape, shape, spans)
     try:
         return shape.schedule(spans, spec.seed)
     except ValueError as error:
-        raise UsageError(f"the load {spec.schedule!r}: {error}") from None
+        raise UsageError(f"the load {spec.shape!r}: {error}") from None
 
 
 def check(spec: TrialSpec) -> None:
@@ -122,7 +122,7 @@ def least_rate(spec: TrialSpec) -> float:
 
     Counted in nine tenths of a second, since every second holds nine whole ones.
     """
-    if spec.schedule is None:
+    if spec.shape is None:
         return spec.rate / spec.partitions
     planned, total_ms = schedule(spec), spans_of(spec).total
     edges = [planned.due(at_ms - 1) for at_ms in range(0, total_ms + 1, _TENTH_MS)]

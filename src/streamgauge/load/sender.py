@@ -24,7 +24,9 @@ import pyarrow.parquet as pq
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.configuration import Whole
-from streamgauge.load.messages import (
+from streamgauge.load.open_loop import OpenLoop, Stream, Tick
+from streamgauge.load.payloads import Memory, in_memory, streamed
+from streamgauge.load.protocol import (
     PULSE_MS,
     Line,
     Marker,
@@ -33,13 +35,12 @@ from streamgauge.load.messages import (
     Sent,
     TickLine,
 )
-from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import Memory, in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Single, TakesRecords
+from streamgauge.spec.records import Single
+from streamgauge.spec.transport import TakesRecords
 from streamgauge.spec.workload import Payloads, Workload
 
 _Told = Callable[[str, int, int], Sequence[bytes | None]]

@@ -19,7 +19,7 @@ PEAK_S = 5.0
 
 
 @dataclass(frozen=True)
-class Backlog:
+class WorkedOff:
     """What was seen while an engine worked off a backlog."""
 
     records: int
@@ -35,7 +35,7 @@ class Backlog:
     """Whether outputs wait for the end of a window, so that they all come at the end."""
 
 
-def catch_up_rate(backlog: Backlog) -> float | None:
+def catch_up_rate(backlog: WorkedOff) -> float | None:
     """Return records per second over all input streams; None when nothing was worked off.
 
     The engine's progress tells it best. An engine that works off everything in one batch tells it
@@ -55,7 +55,7 @@ def caught_up_s(behind_s: Floats) -> float | None:
     return None if first == len(behind_s) else float(first)
 
 
-def peak_rate(backlog: Backlog) -> float | None:
+def peak_rate(backlog: WorkedOff) -> float | None:
     """Return the most records per second that were worked off over 5 s, over all input streams.
 
     Where no progress was reported in time the outputs tell it, unless they wait for a window's end.
@@ -95,14 +95,14 @@ def _steps(seen: Offsets) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.diff(seen.total, prepend=0) > 0)
 
 
-def _by_outputs(backlog: Backlog) -> float | None:
+def _by_outputs(backlog: WorkedOff) -> float | None:
     if not backlog.drained or backlog.windowed or len(backlog.emitted_ms) == 0:
         return None
     passed_s = float(backlog.emitted_ms.max() - backlog.emitted_ms.min()) / 1000
     return backlog.records / passed_s if passed_s >= LEAST_S else None
 
 
-def _since_start(backlog: Backlog) -> float | None:
+def _since_start(backlog: WorkedOff) -> float | None:
     """Divide what was finished by all the time that passed until then."""
     seen = backlog.finished
     done, end_s = (int(seen.total[-1]), float(seen.at_s[-1])) if len(seen.total) else (0, 0.0)

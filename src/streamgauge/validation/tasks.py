@@ -22,7 +22,7 @@ from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
 from streamgauge.spec.form import Form
-from streamgauge.spec.records import Records
+from streamgauge.spec.transport import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range

@@ -17,7 +17,7 @@ def make_spec(schedule: str | None, **changes: object) -> TrialSpec:
         "parameters": {},
         "engine": "noop",
         "rate": 1000.0,
-        "schedule": schedule,
+        "shape": schedule,
         "warmup_s": 1.0,
         "duration_s": 4.0,
         "tail_s": 1.0,
@@ -189,7 +189,7 @@ def test_the_seconds_of_bursts_are_counted_from_the_beginning_of_the_load() -> N
 
 def test_a_backlog_gathers_in_place_of_the_warmup() -> None:
     spec = make_spec("backlog:6k/s@1s,2k/s")
-    assert arrivals.backlog_s(spec.schedule) == 1.0
+    assert arrivals.backlog_s(spec.shape) == 1.0
     assert arrivals.schedule(spec).due(999) == 6000
     assert arrivals.records(spec) == 6000 + 5 * 2000
     assert arrivals.backlog_s("constant:1k/s") is None

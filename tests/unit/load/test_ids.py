@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load import sender
-from streamgauge.load.messages import SenderJob
 from streamgauge.load.partitioner import partition_of
+from streamgauge.load.protocol import SenderJob
 from streamgauge.measure.messages import headers
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamgauge.measure.behind import Offsets
-from streamgauge.measure.catch_up import Backlog, catch_up_rate, caught_up_s, peak_rate
+from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
 
 NO_REPORTS = Offsets(np.array([]), np.array([], dtype=np.int64))
 NO_OUTPUTS = np.array([], dtype=np.int64)
@@ -18,8 +18,8 @@ def offsets(*pairs: tuple[float, int]) -> Offsets:
 
 def backlog(
     finished: Offsets = NO_REPORTS, emitted_ms: object = NO_OUTPUTS, drained: bool = True
-) -> Backlog:
-    return Backlog(1_000_000, 100.0, finished, np.asarray(emitted_ms, dtype=np.int64), drained)
+) -> WorkedOff:
+    return WorkedOff(1_000_000, 100.0, finished, np.asarray(emitted_ms, dtype=np.int64), drained)
 
 
 def test_steady_progress_tells_the_rate_without_the_start() -> None:

@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
             else:
                 reporter.report_status(query)
             time.sleep(POLL_S)
-        sys.stderr.write(f"the query ended: {query.exception() or 'nobody knows why'}\n")
+        sys.stderr.write(f"the query ended: {query.exception() or 'it gave no reason'}\n")
     return 1
 
 

@@ -159,7 +159,7 @@ class Ospbench:
 
 def _rounded(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     """Make a constant rate a multiple of the lanes of a road."""
-    shape = None if spec.schedule is None else arrivals.parse_shape(spec.schedule)
+    shape = None if spec.shape is None else arrivals.parse_shape(spec.shape)
     rate = float(data.roads(spec.rate) * data.LANES_OF_ROAD)
     if rate == spec.rate or not isinstance(shape, Steady | None):
         return spec, []
@@ -167,8 +167,8 @@ def _rounded(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         f"{format_rate(spec.rate)} became {format_rate(rate)}: each of {data.roads(rate):,} ×"
         f" {data.LANES_OF_ROAD} lanes has a record a second"
     )
-    schedule = None if shape is None else f"constant:{rate}/s"
-    return spec.model_copy(update={"rate": rate, "schedule": schedule}), [note]
+    constant = None if shape is None else f"constant:{rate}/s"
+    return spec.model_copy(update={"rate": rate, "shape": constant}), [note]
 
 
 def _delayed(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:

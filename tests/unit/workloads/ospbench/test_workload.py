@@ -67,9 +67,9 @@ def test_a_rate_that_is_no_multiple_of_the_lanes_is_rounded_and_told(
 
 
 def test_a_constant_shape_is_rounded_as_well_and_others_stay() -> None:
-    settled = settle(spec(schedule="constant:100/s"))
-    assert (settled.rate, settled.schedule) == (95.0, "constant:95.0/s")
-    shaped = spec(schedule="burst:100/s,34x/2s")
+    settled = settle(spec(shape="constant:100/s"))
+    assert (settled.rate, settled.shape) == (95.0, "constant:95.0/s")
+    shaped = spec(shape="burst:100/s,34x/2s")
     assert settle(shaped) == shaped.model_copy(update={"mode": "plain"})
 
 
@@ -113,11 +113,11 @@ def load(asked: TrialSpec, stream: str) -> list[dict[str, Any] | None]:
 
 @pytest.mark.parametrize("partitions", [1, 3])
 @pytest.mark.parametrize("query", ["stage2", "stage6"])
-@pytest.mark.parametrize("schedule", [None, "burst:95/s,4x/2s", "ramp:19/s..190/s@5s"])
+@pytest.mark.parametrize("shape", [None, "burst:95/s,4x/2s", "ramp:19/s..190/s@5s"])
 def test_a_lane_has_at_most_one_record_a_second_and_the_same_in_both_streams(
-    partitions: int, query: str, schedule: str | None
+    partitions: int, query: str, shape: str | None
 ) -> None:
-    asked = settle(spec(query, partitions=partitions, schedule=schedule))
+    asked = settle(spec(query, partitions=partitions, shape=shape))
     flow, speed = (load(asked, stream) for stream in data.STREAMS)
     names = ("measurementId", "internalId", "timestamp")
     places = [
