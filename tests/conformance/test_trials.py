@@ -1,7 +1,7 @@
 """What every engine must do: written once, run for each combination there is.
 
-`make test` runs each query once, as a user gets it who names the query alone; `make conformance`
-runs all.
+`make test` runs each query once, as a user gets it who names the query alone, of workloads with
+many queries some; `make conformance` runs all.
 """
 
 import signal

@@ -113,6 +113,11 @@ class TrialSpec(Model):
     load: LoadSpec = LoadSpec()
 
     @property
+    def gathers(self) -> bool:
+        """Whether the load begins before the engine, so that a backlog waits for it."""
+        return not self.backlog and (self.shape or "").partition(":")[0].strip() == "backlog"
+
+    @property
     def load_s(self) -> float:
         """Length of the whole load."""
         return self.warmup_s + self.duration_s + self.tail_s

@@ -149,14 +149,17 @@ class Trial:
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
+            acts = None
             if self.spec.backlog:
                 self._send_backlog(sender)
+            elif self.spec.gathers:
+                acts = self._gather(sender)
             elif sender_first:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.backlog and not sender_first:
+                if not (self.spec.backlog or self.spec.gathers or sender_first):
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -172,7 +175,9 @@ class Trial:
             stack.enter_context(sampler)
             self.state.timeline = sampler.rows
             stack.callback(drainage.close)
-            if not self.spec.backlog:
+            if acts is not None:
+                self._follow_load(sender, acts)
+            elif not self.spec.backlog:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender)
@@ -298,18 +303,40 @@ class Trial:
             except LimitPassed as error:
                 raise TrialInvalid(str(error)) from None
 
+    def _gather(self, sender: Senders) -> Acts:
+        """Let the load begin, and wait for the time at which the engine is started."""
+        with self._phase("send backlog", self.spec.warmup_s + _LEAD_S):
+            self._make_ready(sender)
+            acts = self._begin_load(sender)
+            self._until(self._measured.start_ms, sender, acts)
+        return acts
+
     def _run_load(self, sender: Senders) -> None:
-        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
-        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
-        measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
-        self.state.measured = measured
-        acts = Acts(self.spec, self.bench, self._announce, start_ms)
-        sender.begin(start_ms)
+        acts = self._begin_load(sender)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
-            self._until(begin_ms, sender, acts)
+            self._until(self._measured.start_ms, sender, acts)
+        self._follow_load(sender, acts)
+
+    def _begin_load(self, sender: Senders) -> Acts:
+        """Let the load begin, which settles what is measured."""
+        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
+        if self.query.whole_seconds:
+            start_ms = -(-start_ms // 1000) * 1000
+        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
+        self.state.measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
+        sender.begin(start_ms)
+        return Acts(self.spec, self.bench, self._announce, start_ms)
+
+    @property
+    def _measured(self) -> Span:
+        assert self.state.measured is not None, "the load has begun"
+        return self.state.measured
+
+    def _follow_load(self, sender: Senders, acts: Acts) -> None:
+        """Look after the trial from the measured time to the end of the load."""
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(measured.end_ms, sender, acts)
-        end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
+            self._until(self._measured.end_ms, sender, acts)
+        end_ms = self._measured.end_ms + int((self.spec.tail_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, sender, acts)
 

@@ -91,7 +91,7 @@ class Theodolite:
         size = data.size(sensors, parameters, count)
         return Payloads(
             data.payloads(parameters, sensors, spec.seed, size),
-            marker=data.marker,
+            markers=data.markers,
             sentinel=data.sentinel(),
             keys=data.keys(sensors, spec.seed, size),
             partition="key",
