@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from streamgauge.experiments.searches import Searches
 
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from streamgauge.api import Run
+from streamgauge.experiments.search_answer import Searches
 from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 from streamgauge.spec.trial import TrialResult
 
