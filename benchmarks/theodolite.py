@@ -16,12 +16,12 @@ import pyarrow as pa
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from benchmarks.validation import MEMORY_GB, RECORDS, memory, send
-from streamgauge.experiments.searches import Searches
+from streamgauge.experiments.search_answer import Searches
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.spec.records import Recorded
 from streamgauge.transports.kafka.records import KafkaRecords

@@ -17,10 +17,10 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from benchmarks.registry import Measurement, at_most, benchmark
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.records import Recorded
 from streamgauge.transports.kafka.records import KafkaRecords
 from streamgauge.validation.session import Session

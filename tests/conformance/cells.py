@@ -26,6 +26,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
+    "*/ospbench/*/flight/*": "ospbench cannot be sent without a broker",
     "*/ysb/*/flight/*": "ysb cannot be sent without a broker",
     "*/theodolite/*/flight/*": "theodolite cannot be sent without a broker",
     "spark/*/uc1-postgres/*/realtime": "it has no foreachBatch",
@@ -46,6 +47,11 @@ REFUSED = {
     "spark/*/q4/*/continuous": "it knows no join",
     "spark/*/q5/*/continuous": "it has no foreachBatch",
     "spark/*/join/*/continuous": "it knows no join of two streams",
+    "spark/ospbench/stage[34]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage10[01]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage[01]/*/continuous": "it knows no union of two streams",
+    "spark/ospbench/stage[2-6]/*/continuous": "continuous processing knows no aggregation",
+    "spark/ospbench/stage10[01]/*/continuous": "continuous processing knows no aggregation",
     "spark/ysb/redis/*/realtime": "it has no foreachBatch",
     "spark/ysb/topic/*/continuous": "use ysb/redis",
 }
@@ -54,6 +60,7 @@ REFUSED = {
 FAILS = {
     "command/espbench/q[!3]*/kafka/*": "this engine knows q3 only",
     "command/espbench/identity/kafka/*": "this engine knows q3 only",
+    "command/ospbench/*/kafka/*": "this engine knows q3 only",
     "command/rovio/*": "this engine knows q3 only",
     "command/ysb/*/kafka/*": "this engine knows q3 only",
     "command/theodolite/*/kafka/*": "this engine knows q3 only",
@@ -66,6 +73,7 @@ RARE = (
     "spark/theodolite/uc3-final/*",
     "spark/theodolite/uc3-update/*",
     "spark/theodolite/uc4-single/*",
+    "spark/ospbench/stage[!5]*",
 )
 """Left to `make conformance`: other tests with Spark show the same, and take a minute less."""
 
@@ -73,6 +81,7 @@ OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
 PARAMETERS = {
+    "ospbench": {"window": "2s", "slide": "1s"},
     "rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"},
     "ysb": {"campaigns": "10"},
 }

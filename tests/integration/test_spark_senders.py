@@ -17,8 +17,8 @@ from streamgauge.load.senders import Senders
 from streamgauge.services import runtime
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
-from streamgauge.spec.transport import Sending
+from streamgauge.services.running import RunningService
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from tests.integration.topics import Topics, make_endpoints
 

@@ -18,7 +18,8 @@ from streamgauge.planning import (
     trial_job,
 )
 from streamgauge.services import runtime
-from streamgauge.spec.engine import Fetches, Problem
+from streamgauge.spec.engine import Fetches
+from streamgauge.spec.jobs import Problem
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.trial.bench import Announce

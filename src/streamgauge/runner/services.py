@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamgauge.services import runtime
-from streamgauge.services.service import Embedded, RunningService, Startable, start_all
+from streamgauge.services.embedded import Embedded
+from streamgauge.services.running import RunningService
+from streamgauge.services.service import Startable
+from streamgauge.services.starting import start_all
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.watch import Clock

@@ -3,60 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints
-
-__all__ = [
-    "Engine",
-    "Fetches",
-    "Job",
-    "JobSpec",
-    "Problem",
-    "Progress",
-    "ReportsProgress",
-    "Resources",
-]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that keeps an engine from running, and what to do about it."""
-
-    what: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What the engine's processes may use of this machine."""
-
-    cpus: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Modes:
-    """In which modes an engine can run a query."""
-
-    allowed: tuple[str, ...]
-    """The default first."""
-    refused: Mapping[str, str]
-    """The others, each with the reason."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far an engine says it has come."""
-
-    finished: Mapping[tuple[str, int], int]
-    """Next offset to be read, by (stream, partition), of all finished work."""
-    idle: bool
-    """Nothing was left to do when this was reported."""
-    at: float
-    """When it was reported, epoch seconds."""
+from streamgauge.spec.jobs import Modes, Problem, Progress, Resources
 
 
 class Job(Protocol):

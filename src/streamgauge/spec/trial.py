@@ -41,7 +41,7 @@ class LoadSpec(Model):
     source: Literal["memory", "stream"] = "memory"
     """Where payloads come from: rendered into memory, or streamed from a file."""
     queue: int = Field(default=2 * 1024 * 1024 * 1024, gt=0)
-    """Bytes in the driver's own queues at most (transport flight); more is unsustainable."""
+    """Bytes in the harness's own queues at most (transport flight); more is unsustainable."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)
@@ -88,13 +88,13 @@ class TrialSpec(Model):
     transport: str = "kafka"
     rate: float
     """Records per second and input stream; with a schedule the mean of the measured time."""
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape (--load); None for a constant rate."""
     duration_s: float
     warmup_s: float
     tail_s: float = 2.0
     """The load runs on for this long after the measured span."""
-    preload: bool = False
+    backlog: bool = False
     """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
     resources: ResourceSpec = ResourceSpec()
@@ -111,6 +111,11 @@ class TrialSpec(Model):
     quick: bool = False
     keep: bool = False
     load: LoadSpec = LoadSpec()
+
+    @property
+    def gathers(self) -> bool:
+        """Whether the load begins before the engine, so that a backlog waits for it."""
+        return not self.backlog and (self.shape or "").partition(":")[0].strip() == "backlog"
 
     @property
     def load_s(self) -> float:
@@ -142,7 +147,7 @@ class Counts(Model):
 
 
 class Verdict(Model):
-    """True, false or not to be told; with the evidence."""
+    """True, false or unknown, with the evidence."""
 
     holds: bool | None
     reason: str

@@ -27,9 +27,8 @@ class Payloads:
     blocks: Iterable[Sequence[bytes]]
     """All of them in the order of the records, rendered when they are asked for, a bounded number
     at a time; after the last comes the first again."""
-    marker: bytes | Callable[[int], bytes] | None = None
-    """Payload of markers, or of a marker by its id where they differ; None where the stream's own
-    next records serve."""
+    marker: bytes | None = None
+    """Payload of markers; None where the stream's own next records serve."""
     sentinel: bytes | None = None
     """Payload of sentinels, for queries that need them to close their last windows."""
     keys: Iterable[Sequence[bytes]] | None = None
@@ -41,10 +40,16 @@ class Payloads:
     markers of its own."""
     marker_key: bytes | None = None
     """Key of markers and sentinels."""
+    markers: Callable[[int, int], Sequence[bytes]] | None = None
+    """Payloads of one marker by its number and time, instead of `marker`: where every marker has to
+    be another one, or takes several records to be answered. Always equally many."""
     shifts: Sequence[int] | None = None
     """Where each payload carries its event time: how many milliseconds that is after the intended
     time, record by record and then from the beginning again. Payloads are formats then that take
     it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
+    dated: Callable[[int], bytes] | None = None
+    """How an intended time is written in each payload, which is a format then that takes it as
+    `%b`; markers and sentinels are sent as they are."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Query:
     answers_markers: bool
     """Whether each marker has an output of its own."""
     marker_key: Callable[[bytes], str] | None = None
-    """Key of that output by the marker's value, where it is not the marker's id."""
+    """Key of that output, by the marker's value; None where it is the marker's id."""
     window_of: Callable[[bytes, int], str] | None = None
     """Key of the output with the window of a marker, by the marker's value and append time: for
     modes in which records close windows."""
@@ -88,6 +93,8 @@ class Query:
     """Streams that it writes and reads itself."""
     window_ms: int | None = None
     """Size of its time windows, if it has any."""
+    whole_seconds: bool = False
+    """Whether its load begins with a second of the clock."""
     needs_sentinels: bool = False
     """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
     every input partition once all before them was consumed; they are in no answer."""

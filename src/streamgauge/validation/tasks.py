@@ -29,7 +29,7 @@ from streamgauge.spec.answers import (
     AnswersInSteps,
 )
 from streamgauge.spec.form import Form
-from streamgauge.spec.records import Records
+from streamgauge.spec.transport import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range

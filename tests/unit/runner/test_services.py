@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.runner.services import ServiceSet
 from streamgauge.services.choice import embedded
-from streamgauge.services.service import Embedded
+from streamgauge.services.embedded import Embedded
 from streamgauge.trial.watch import Clock
 from tests.unit.services.toys import Toy
 

@@ -16,11 +16,11 @@ from streamgauge.engines.spark.facts import query_facts
 from streamgauge.engines.spark.settings import Size, resolve
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import NotReady
-from streamgauge.jobfile import SCRATCH
+from streamgauge.jobfile import SCRATCH, JobSpec
 from streamgauge.services import jars
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Modes, Problem, Resources
+from streamgauge.spec.jobs import Modes, Problem, Resources
 
 CONF_DIR = Path(__file__).parent / "conf"
 

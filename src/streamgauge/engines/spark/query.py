@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamgauge.engines.spark.transports import transport_part
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints, Services
-from streamgauge.spec.engine import JobSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from streamgauge import units
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")

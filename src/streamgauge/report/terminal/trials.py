@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report.verdict import MARKS
-from streamgauge.results.factors import differing, named, shape
+from streamgauge.results.factors import differing, named, shape_of
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_latency, format_rate
@@ -52,7 +52,7 @@ def _table(groups: Sequence[Repeats]) -> Table:
 def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
     spec = group.spec
     yield f"{spec.query}\n×{len(group.trials)}" if group.several else spec.query
-    yield format_rate(spec.rate) + (f"\n{shape(spec)}" if spec.schedule else "")
+    yield format_rate(spec.rate) + (f"\n{shape_of(spec)}" if spec.shape else "")
     yield from (spec.factors.get(name, "–") for name in varied)
     yield spec.mode or ""
     yield _mark(group.verdicts(lambda trial: trial.valid))

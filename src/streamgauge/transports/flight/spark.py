@@ -1,4 +1,4 @@
-"""The driver's own queues as Spark reads and writes them."""
+"""The harness's own queues as Spark reads and writes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(
     name: str,  # noqa: ARG001 - there is one output
     options: Mapping[str, str],  # noqa: ARG001 - the way back knows none
 ) -> DataStreamWriter:
-    """Send the column `value` of a stream back to the driver."""
+    """Send the column `value` of a stream back to the harness."""
     from streamgauge.transports.flight import spark_source
 
     return spark_source.write_stream(result, endpoints)

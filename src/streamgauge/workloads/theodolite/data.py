@@ -76,9 +76,9 @@ def keys(sensors: int, seed: int, count: int) -> Iterator[list[bytes]]:
         yield [sent_by[number % sensors] for number in numbers]
 
 
-def marker(id_: int) -> bytes:
+def markers(number: int, now_ms: int) -> list[bytes]:  # noqa: ARG001 - its time is put in later
     """Write a record of a sensor that no other record is of."""
-    return _MARKER % id_
+    return [_MARKER % number]
 
 
 def sentinel() -> bytes:

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from streamgauge.engines.reference.faults import Output
 from streamgauge.engines.reference.windows import Buffer, Immediate
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import Integers
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.workload import Query
 from streamgauge.workloads.theodolite import store
 from streamgauge.workloads.theodolite.answers import EachStatistics, StepwiseStatistics, Stored

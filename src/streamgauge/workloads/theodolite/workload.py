@@ -91,7 +91,7 @@ class Theodolite:
         size = data.size(sensors, parameters, count)
         return Payloads(
             data.payloads(parameters, sensors, spec.seed, size),
-            marker=data.marker,
+            markers=data.markers,
             sentinel=data.sentinel(),
             keys=data.keys(sensors, spec.seed, size),
             partition="key",
@@ -169,7 +169,7 @@ def _with_time_for_the_root(
     """Let the load go on after the measured time: a level is a window behind the one below."""
     windows_s = parameters.levels * parameters.window_ms("uc4") / 1000
     tail_s = windows_s + parameters.delay + _CLOSING_S
-    if spec.tail_s >= tail_s or spec.preload:
+    if spec.tail_s >= tail_s or spec.backlog:
         return spec, None
     note = (
         f"the load goes on for {format_duration(tail_s)} after the measured time, until the root"

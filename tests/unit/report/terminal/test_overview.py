@@ -13,7 +13,7 @@ from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
 
 NO = Verdict(holds=False, reason="of 120 expected and 119 outputs: 1 missing")
-UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to tell")
+UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to judge the pace")
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_the_shape_of_a_load_is_shown_beside_its_mean(
 ) -> None:
     trial = make_trial(1)
     for number, shape in enumerate(("poisson:1k/s", "replay:/far/away/morning.csv"), 1):
-        spec = trial.spec.model_copy(update={"number": number, "schedule": shape})
+        spec = trial.spec.model_copy(update={"number": number, "shape": shape})
         put(folder, trial.model_copy(update={"spec": spec, "correct": NO}))
     text = shown(folder)
     assert "q3 at 1k/s (poisson:1k/s): " in text

@@ -247,7 +247,7 @@ def test_a_marker_of_a_query_that_answers_each_record_tells_its_key() -> None:
     parameters = Parameters(window="4s", slide="2s", attribute="cycle:12:5s")
     query = Theodolite().shaped(Theodolite.queries["uc3-every"], parameters.model_dump(mode="json"))
     assert query.marker_key is not None
-    marker = JSON.value(7, 1_700_000_012_345, data.marker(7) % 1_700_000_012_345)
+    marker = JSON.value(7, 1_700_000_012_345, data.markers(7, 0)[0] % 1_700_000_012_345)
     assert query.marker_key(marker) == "1700000012000,6,s_marker_7,1"
 
 
