@@ -55,12 +55,12 @@ class BaseTransport(ABC):
         for field in trial.load.model_fields_set - heeded:
             if getattr(trial.load, field) != getattr(_DEFAULTS, field):
                 raise UsageError(
-                    f"-L {field.removesuffix('_s')} means nothing to --transport {self.name}",
+                    f"-L {field.removesuffix('_s')} has no effect on --transport {self.name}",
                     "Leave it out.",
                 )
         if trial.engine is None and not self.remembers:
             raise UsageError(
-                f"--transport {self.name} cannot be looked at without an engine",
+                f"--transport {self.name} cannot be measured without an engine",
                 "Use --transport kafka.",
             )
 

@@ -67,7 +67,7 @@ def _warnings(state: TrialState) -> list[str]:
     """Tell what a reader of the figures has to know."""
     found = []
     if state.sender is not None and (lost := state.sender.errors):
-        found.append(f"{lost:,} records never reached the broker; the answers do without them")
+        found.append(f"{lost:,} records never reached the broker; the answers leave them out")
     if state.validation is not None and (swaps := state.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
     if state.validation is not None and (lenient := state.validation.lenient):
