@@ -205,6 +205,8 @@ def test_a_shape_tells_the_rate_and_the_measured_time() -> None:
     longer = plan(shape="steps:10k/s@60s,50k/s@60s", duration="4m")
     assert (longer.duration_s, longer.rates) == (240, (40_000.0,))
     assert plan(shape="sine:1k/s..3k/s@10s").duration_s == 300
+    gathered = plan(shape="backlog:6k/s@45s,1k/s", quick=True)
+    assert (gathered.warmup_s, gathered.rates) == (45, (1000.0,))
 
 
 def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> None:
@@ -229,6 +231,7 @@ def test_an_option_wins_over_the_environment() -> None:
         ({"shape": "constant:1k/s", "rates": ["2k/s"]}, "--rate and --load"),
         ({"shape": "steps:1k/s@60s", "duration": "30s"}, "lasts 60 s"),
         ({"shape": "stps:1k/s@60s"}, "stps"),
+        ({"shape": "backlog:6k/s@45s,1k/s", "warmup": "30s"}, "has no warm-up"),
         ({"shape": "poisson:0.000001/s", "duration": "1s"}, "nothing"),
     ],
 )

@@ -42,5 +42,5 @@ def validate(
         if not as_json:
             told = ", ".join(f"{value:,} {name}" for name, value in counts.model_dump().items())
             print_line(f"trial {number:3}: {told}")
-    right = (each.correct == each.expected == each.outputs for each in found.values())
+    right = (each.correct == each.expected == each.final for each in found.values())
     return 0 if all(right) else 1

@@ -22,6 +22,8 @@ WIDENED = (2, 8, 64, 1024)
 MOST_TRIALS = 30
 """A search that has not settled by then does not settle."""
 _DIGITS = 3
+_ROUNDING = 1.01
+"""A workload that rounds a rate moves it by less."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,10 @@ class Search:
         return None if lower is None else Step(lower, "widen")
 
     def _higher(self, low: float) -> Step | None:
-        if low < self.ends.high:
+        beyond = low * _ROUNDING
+        if self.ends.high > beyond:
             return Step(self.ends.high, "bracket")
-        higher = next((rate for rate in self.ends.higher if rate > low), None)
+        higher = next((rate for rate in self.ends.higher if rate > beyond), None)
         return None if higher is None else Step(higher, "widen")
 
     def _is_confirmed(self, rate: float) -> bool:

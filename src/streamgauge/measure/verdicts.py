@@ -205,6 +205,8 @@ def correct(
     }
     if not faults:
         reason = f"all {counts.expected:,} expected outputs are right, each exactly once"
+        if counts.intermediate:
+            reason += f", after {counts.intermediate:,} right intermediate ones"
         return Verdict(holds=True, reason=reason, evidence=evidence)
     if not drain.drained and set(faults) == {"missing"}:
         reason = (
@@ -225,6 +227,18 @@ def _untold_because(counts: Counts | None, *, answers: bool, engine_died: bool) 
     if counts is None:
         return "the topics could not be read back, so no output was compared"
     return None
+
+
+def caught_up(drain: Drain, after_s: float | None, *, engine_died: bool = False) -> Verdict:
+    """Decide whether the engine caught up with a backlog in the measured time."""
+    if engine_died:
+        return Verdict(holds=None, reason="the engine died before the end")
+    evidence = {"caught_up_after_s": after_s}
+    if after_s is None or not drain.drained:
+        reason = "the engine did not catch up with the backlog in the measured time"
+        return Verdict(holds=False, reason=reason, evidence=evidence)
+    reason = f"the engine caught up with the backlog {format_duration(after_s)} after its start"
+    return Verdict(holds=True, reason=reason, evidence=evidence)
 
 
 def kept_up(

@@ -145,6 +145,7 @@ def _run_spec(
     fields["service_settings"] = read_service_settings(fields.get("service_settings", {}))
     if fields.get("shape") and origins.get("duration", "quick") == "quick":
         fields |= _shape_length(fields["shape"])
+    fields |= _backlog_length(fields.get("shape"), origins.get("warmup", "quick"))
     spec = read(RunSpec, fields)
     factors.refuse_too_many(spec, vary)
     varied = {"vary": vary, "variants": factors.variants(vary, settings, fields_of)}
@@ -191,6 +192,19 @@ def _shape_length(shape: str) -> dict[str, float]:
     """Measure for as long as the load's shape lasts, unless a duration was asked for."""
     length_ms = arrivals.parse_shape(shape).length_ms
     return {} if length_ms is None else {"duration_s": length_ms / 1000}
+
+
+def _backlog_length(shape: str | None, warmup: str) -> dict[str, float]:
+    """Let a backlog gather in place of a warm-up."""
+    length_s = arrivals.backlog_s(shape)
+    if length_s is None:
+        return {}
+    if warmup != "quick":
+        raise UsageError(
+            f"the load {shape!r} has no warm-up: the backlog gathers before the engine starts",
+            "Leave --warmup out.",
+        )
+    return {"warmup_s": length_s}
 
 
 def _with_mean_rate(spec: RunSpec) -> RunSpec:

@@ -113,6 +113,11 @@ class TrialSpec(Model):
     load: LoadSpec = LoadSpec()
 
     @property
+    def gathers(self) -> bool:
+        """Whether the load begins before the engine, so that a backlog waits for it."""
+        return not self.backlog and (self.shape or "").partition(":")[0].strip() == "backlog"
+
+    @property
     def load_s(self) -> float:
         """Length of the whole load."""
         return self.warmup_s + self.duration_s + self.tail_s
@@ -127,11 +132,18 @@ class Counts(Model):
     missing: int = 0
     duplicate: int = 0
     unexpected: int = 0
+    intermediate: int = 0
+    """Right, of answers that were still to grow."""
+
+    @property
+    def final(self) -> int:
+        """All outputs that were compared, but for the intermediate ones."""
+        return self.correct + self.wrong + self.duplicate + self.unexpected
 
     @property
     def outputs(self) -> int:
         """All outputs that were compared."""
-        return self.correct + self.wrong + self.duplicate + self.unexpected
+        return self.final + self.intermediate
 
 
 class Verdict(Model):

@@ -41,7 +41,7 @@ from streamgauge.spec.engine import Engine, Job
 from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import HasTables, Query
+from streamgauge.spec.workload import HasTables, Query, RemarksOnTrials
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, TrialState
@@ -149,14 +149,17 @@ class Trial:
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
+            acts = None
             if self.spec.backlog:
                 self._send_backlog(sender)
+            elif self.spec.gathers:
+                acts = self._gather(sender)
             elif sender_first:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 self.watch.job = job
-                if not self.spec.backlog and not sender_first:
+                if not (self.spec.backlog or self.spec.gathers or sender_first):
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -172,7 +175,9 @@ class Trial:
             stack.enter_context(sampler)
             self.state.timeline = sampler.rows
             stack.callback(drainage.close)
-            if not self.spec.backlog:
+            if acts is not None:
+                self._follow_load(sender, acts)
+            elif not self.spec.backlog:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender)
@@ -241,7 +246,10 @@ class Trial:
         window_of = self.query.window_of
         if self._pulse and window_of is not None:
             return lambda marker: window_of(marker.value, marker.appended_ms)
-        return (lambda marker: str(marker.id)) if self.query.answers_markers else None
+        if not self.query.answers_markers:
+            return None
+        own = self.query.marker_key
+        return lambda marker: str(marker.id) if own is None else own(marker.value)
 
     @property
     def _pulse(self) -> bool:
@@ -295,18 +303,40 @@ class Trial:
             except LimitPassed as error:
                 raise TrialInvalid(str(error)) from None
 
+    def _gather(self, sender: Senders) -> Acts:
+        """Let the load begin, and wait for the time at which the engine is started."""
+        with self._phase("send backlog", self.spec.warmup_s + _LEAD_S):
+            self._make_ready(sender)
+            acts = self._begin_load(sender)
+            self._until(self._measured.start_ms, sender, acts)
+        return acts
+
     def _run_load(self, sender: Senders) -> None:
-        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
-        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
-        measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
-        self.state.measured = measured
-        acts = Acts(self.spec, self.bench, self._announce, start_ms)
-        sender.begin(start_ms)
+        acts = self._begin_load(sender)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
-            self._until(begin_ms, sender, acts)
+            self._until(self._measured.start_ms, sender, acts)
+        self._follow_load(sender, acts)
+
+    def _begin_load(self, sender: Senders) -> Acts:
+        """Let the load begin, which settles what is measured."""
+        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
+        if self.query.whole_seconds:
+            start_ms = -(-start_ms // 1000) * 1000
+        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
+        self.state.measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
+        sender.begin(start_ms)
+        return Acts(self.spec, self.bench, self._announce, start_ms)
+
+    @property
+    def _measured(self) -> Span:
+        assert self.state.measured is not None, "the load has begun"
+        return self.state.measured
+
+    def _follow_load(self, sender: Senders, acts: Acts) -> None:
+        """Look after the trial from the measured time to the end of the load."""
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(measured.end_ms, sender, acts)
-        end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
+            self._until(self._measured.end_ms, sender, acts)
+        end_ms = self._measured.end_ms + int((self.spec.tail_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, sender, acts)
 
@@ -382,6 +412,8 @@ class Trial:
                 answers=self.engine.answers,
             )
             kept.write_validation(self.folder, self.state.validation)
+        if isinstance(self.workload, RemarksOnTrials) and self.state.measured is not None:
+            self.state.warnings += self.workload.remarks(self.spec, self.state.measured)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
-from streamgauge.measure.catch_up import WorkedOff, catch_up_rate
+from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
@@ -17,7 +17,7 @@ from streamgauge.spec.values import Span
 from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import TrialState
 from streamgauge.trial.drain import still_s
-from streamgauge.units import format_duration
+from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.validation.validator import Validation
@@ -50,7 +50,7 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=state.warnings + _warnings(state),
+        warnings=state.warnings + _warnings(state) + facts.told_of_backlog(),
         started=state.started,
         phases=state.phases,
         measured_ms=(state.measured.start_ms, state.measured.end_ms) if state.measured else None,
@@ -160,6 +160,9 @@ class _Facts:
                 quick=spec.quick,
                 engine_died=died,
             )
+        if self.state.spec.gathers:
+            after_s = caught_up_s(self.behind_s)
+            return verdicts.caught_up(self.state.drain, after_s, engine_died=died)
         values_s, at_ms = np.array([]), np.array([], dtype=np.int64)
         if self.counted is not None:
             values_s = latency.seconds(self.counted)["latency"]
@@ -177,7 +180,7 @@ class _Facts:
     def pace(self) -> Pace | None:
         """Return what a search decides by; None when nothing was measured."""
         state = self.state
-        if self.counted is None or state.measured is None:
+        if self.counted is None or state.measured is None or self.state.spec.gathers:
             return None
         drain_s = max(0.0, state.phases.get("drain", 0.0) - self.still_s)
         return sustained.pace(
@@ -195,29 +198,49 @@ class _Facts:
 
     def _caught_up(self) -> dict[str, float]:
         """Return how fast a backlog was worked off, and how large a load it was."""
+        rate = catch_up_rate(self._backlog())
+        offered = self.state.spec.rate * self.streams
+        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
+
+    def _gathered(self) -> dict[str, float]:
+        """Return when the engine had caught up with a backlog, and how fast it was at best."""
+        found = {
+            "catch_up.seconds": caught_up_s(self.behind_s),
+            "rate.peak": peak_rate(self._backlog()),
+        }
+        return {name: value for name, value in found.items() if value is not None} | self._rates()
+
+    def told_of_backlog(self) -> list[str]:
+        """Tell in words what takes the place of latencies after a backlog."""
+        found = self._gathered() if self.state.spec.gathers and self.counted is not None else {}
+        if "catch_up.seconds" not in found:
+            return []
+        after = format_duration(found["catch_up.seconds"])
+        peak = f", at best {format_rate(found['rate.peak'])}" if "rate.peak" in found else ""
+        return [f"the engine had caught up with the backlog {after} after its start{peak}"]
+
+    def _backlog(self) -> WorkedOff:
         state, sender = self.state, self.state.sender
         rows = [row for row in state.timeline if "finished" in row]
         emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
-        rate = catch_up_rate(
-            WorkedOff(
-                records=sender.acknowledged if sender else 0,
-                started_s=state.timeline[0]["at"] if state.timeline else 0.0,
-                finished=behind.Offsets(
-                    np.array([row["at"] for row in rows]),
-                    np.array([row["finished"] for row in rows]).astype(np.int64),
-                ),
-                emitted_ms=emitted,
-                drained=state.drain.drained is True,
-                windowed=self.windowed,
-            )
+        return WorkedOff(
+            records=sender.acknowledged if sender else 0,
+            started_s=state.timeline[0]["at"] if state.timeline else 0.0,
+            finished=behind.Offsets(
+                np.array([row["at"] for row in rows]),
+                np.array([row["finished"] for row in rows]).astype(np.int64),
+            ),
+            emitted_ms=emitted,
+            drained=state.drain.drained is True,
+            windowed=self.windowed,
         )
-        offered = state.spec.rate * self.streams
-        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
 
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
         if self.state.spec.backlog:
             found |= self._caught_up()
+        elif self.state.spec.gathers and self.counted is not None:
+            found |= self._gathered()
         elif self.counted is not None:
             found |= latency.summarize(self.counted)
             found |= statistics.named("behind", self.behind_s)

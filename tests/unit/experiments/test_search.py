@@ -153,6 +153,20 @@ def test_whatever_happens_the_search_ends_and_its_answer_was_confirmed(
         assert ("invalid", "invalid") not in itertools.pairwise(told)
 
 
+@given(st.floats(2e3, 1e6), st.floats(0.3, 3))
+def test_a_workload_that_rounds_rates_is_searched_as_well(guess: float, share: float) -> None:
+    trials: list[Tried] = []
+    ends = Ends.around(guess)
+    while (step := Search.replay(ends, THOROUGH, trials).next()) is not None:
+        rate = 19.0 * round(step.rate / 19)
+        trials.append(Tried(rate, "pass" if rate <= share * guess else "fail"))
+    found = Search.replay(ends, THOROUGH, trials).found()
+    assert found is not None
+    assert found.rate is not None
+    assert share * guess / 1.07 <= found.rate <= share * guess
+    assert len(trials) <= 14
+
+
 def test_an_engine_that_dies_at_some_rates_only_is_rated_below_them() -> None:
     def says(step: Step) -> Outcome:
         return "fail" if 600 <= step.rate <= 700 or step.rate > 1000 else "pass"

@@ -192,4 +192,6 @@ def test_a_trial_tells_its_own_phases() -> None:
         "prepare",
         "send backlog",
     )
+    gathers = planned.model_copy(update={"shape": "backlog:6k/s@5m,1k/s"})
+    assert events.phases_of(gathers)[:4] == ("prepare", "send backlog", "start", "measure")
     assert "read back" in events.phases_of(planned.model_copy(update={"engine": None}))

@@ -148,6 +148,13 @@ def test_one_fault_of_any_kind_is_incorrect(kind):
     assert verdict.reason.endswith(f": 1 {kind}")
 
 
+def test_intermediate_outputs_are_no_fault_and_no_answer():
+    grown = correct(Counts(expected=2, correct=2, intermediate=7), DRAINED)
+    assert grown.holds is True
+    assert grown.reason.endswith("are right, each exactly once, after 7 right intermediate ones")
+    assert correct(Counts(expected=2, correct=1, missing=1, intermediate=7), DRAINED).holds is False
+
+
 def test_when_correctness_cannot_be_told():
     wrong = Counts(expected=9, correct=8, wrong=1)
     missing = Counts(expected=9, correct=8, missing=1)

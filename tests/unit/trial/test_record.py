@@ -213,3 +213,30 @@ def test_what_a_reader_must_know_is_warned_of() -> None:
         "from before",
         "3 records never reached the broker; the answers leave them out",
     ]
+
+
+def backlog_of(late_s: int) -> TrialResult:
+    """Conclude where all outputs of the backlog, and of so many seconds, came that late."""
+    rows = np.arange(-10 * RATE, 62 * RATE)
+    latency_ms = np.where(rows < late_s * RATE, late_s * 1000 - rows * 1000 // RATE, 5)
+    spec = make_spec(shape=f"backlog:{RATE}/s@10s,{RATE}/s")
+    return conclude(spec, validation=make_validation(latency_ms=latency_ms))
+
+
+def test_an_engine_that_caught_up_with_a_backlog_tells_when_and_no_latency() -> None:
+    found = backlog_of(20)
+    assert holds(found) == (True, True, True)
+    assert "caught up with the backlog 21 s after its start" in found.kept_up.reason
+    assert found.metrics["catch_up.seconds"] == 21
+    assert found.metrics["rate.peak"] > 5 * RATE
+    assert not [name for name in found.metrics if "latency" in name.partition(".")[0]]
+    assert any("21 s after its start, at best" in warning for warning in found.warnings)
+    assert found.pace is None
+
+
+def test_an_engine_that_did_not_catch_up_has_not_kept_up() -> None:
+    found = backlog_of(61)
+    assert found.kept_up.holds is False
+    assert "did not catch up" in found.kept_up.reason
+    assert "catch_up.seconds" not in found.metrics
+    assert not any("caught up" in warning for warning in found.warnings)

@@ -72,7 +72,7 @@ def start(
         assert endpoints.output is not None, "a query that writes to a topic gets one"
         sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))
     return (
-        sink.outputMode("update" if job.mode == "realtime" else facts.output_mode)
+        sink.outputMode(facts.output(job.mode, job.settings))
         .trigger(**_trigger(job, facts))
         .option("checkpointLocation", str(checkpoint))
         .start()

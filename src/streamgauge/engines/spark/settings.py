@@ -90,7 +90,7 @@ def resolve(
         settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
     if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
-    settings |= _store(job, mode, facts, chosen) | _conf(job.options)
+    settings |= {**_store(job, mode, facts, chosen), **facts.needed(job), **_conf(job.options)}
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     settings.setdefault("spark.master", f"local[{slots(mode, facts, size, partitions)}]")
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, facts, trigger_s)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from streamgauge.spec.endpoints import Endpoints
 
@@ -24,6 +24,11 @@ def read(
     from streamgauge.transports.flight import spark_source
 
     return spark_source.read_stream(spark, endpoints, name, options)
+
+
+def read_whole(spark: SparkSession, endpoints: Endpoints, name: str) -> NoReturn:  # noqa: ARG001
+    """Refuse: nothing is sent by queues before the load."""
+    raise TypeError("no stream lies in a queue as a whole")
 
 
 def write(

@@ -9,7 +9,7 @@ from streamgauge.report.terminal.runs import run_lines
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.summary import summary
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, Verdict
+from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
 
 NO = Verdict(holds=False, reason="of 120 expected and 119 outputs: 1 missing")
@@ -69,6 +69,16 @@ def test_nothing_is_told_below_the_resolution_of_the_clock(
     text = shown(folder)
     assert "< 1 ms" in text
     assert " 1 ms" in text
+
+
+def test_intermediate_outputs_are_counted_and_told(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    counts = Counts(expected=40, correct=40, intermediate=4960)
+    put(folder, make_trial(1).model_copy(update={"counts": counts}))
+    text = shown(folder)
+    assert " 5k " in text
+    assert "4.96k of the outputs are intermediate" in text
 
 
 def test_wrong_answers_are_told_with_their_reason(
@@ -219,6 +229,7 @@ def test_the_summary_has_what_scripts_need(folder: RunFolder, make_trial: TrialM
     assert trial["reasons"] == [NO.reason, UNKNOWN.reason]
     assert trial["counts"] == {
         "expected": 120, "correct": 120, "wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0,
+        "intermediate": 0,
     }  # fmt: skip
 
 
