@@ -11,10 +11,11 @@ from typing import ClassVar
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.offering import Backlog, Sending
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Channel, Counters, Outlet, Reader, TakesRecords
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.spec.workload import Query, Workload
+from streamgauge.spec.workload import Workload
 from streamgauge.transports.files import FileRecords, keep
 
 OUTPUT = "out"

@@ -12,9 +12,9 @@ from streamgauge.measure import behind, latency, statistics, sustained, trend, v
 from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import TrialState
 from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration, format_rate
