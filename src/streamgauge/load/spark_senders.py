@@ -76,7 +76,7 @@ def own_address(master: str) -> str:
             probe.connect((host, 1))  # sends nothing: it only chooses the interface
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise TrialInvalid(f"there is no way to the Spark cluster {master}: {error}") from error
+        raise TrialInvalid(f"cannot reach the Spark cluster {master}: {error}") from error
 
 
 def _await_all(

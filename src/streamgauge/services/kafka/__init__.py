@@ -60,7 +60,7 @@ class Kafka:
         assert isinstance(settings, Settings)
         if settings.replication > 1:
             raise UsageError(
-                f"-S kafka.replication={settings.replication}: ours is a single broker",
+                f"-S kafka.replication={settings.replication}: the embedded one is a single broker",
                 "Leave it out, or give a cluster: --kafka HOST:PORT.",
             )
         return EmbeddedKafka(
