@@ -28,7 +28,7 @@ check: lint ## Lint, types, layers and unit tests: under a minute
 
 test: lint ## Everything: check, and the tests with the real services and a browser
 	@scripts/browser
-	@$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+	@$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 40
 
 conformance: setup ## Every engine, query, transport and mode there is; known gaps must fail
 	@$(PY) -m pytest -n 2 tests/conformance --every-cell

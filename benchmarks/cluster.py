@@ -12,7 +12,7 @@ import psutil
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from streamgauge.api import Run
-from streamgauge.experiments.searches import Searches
+from streamgauge.experiments.search_answer import Searches
 from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 from streamgauge.spec.trial import TrialResult
 

@@ -1,4 +1,4 @@
-"""How much the driver's own queues give, and what Spark sustains of it; ratios to `noop`.
+"""How much the harness's own queues give, and what Spark sustains of it; ratios to `noop`.
 
 Everything on one machine: the queues take a part of the cores that the engine has.
 """
@@ -49,7 +49,7 @@ def queues() -> Iterator[Measurement]:
         duration_s=10.0,
         warmup_s=0.0,
         tail_s=0.0,
-        preload=True,
+        backlog=True,
     )
     endpoint = FlightEndpoint("127.0.0.1", runtime.free_port(), "benchmark")
     names = {"purchases": "purchases"}

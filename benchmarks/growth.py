@@ -40,7 +40,7 @@ assert sum(len(block) for block in sensors.blocks({count}, 1, 1)) == {count}
 """
 _VALIDATE = """
 from pathlib import Path
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.records import Recorded
 from streamgauge.transports.files import FileRecords
 from streamgauge.validation.session import Session

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.load.messages import SenderJob, SenderSummary
+from streamgauge.load.protocol import SenderJob, SenderSummary
 from streamgauge.load.senders import Senders
 from streamgauge.planning import load_workload
 from streamgauge.services import jars
@@ -29,9 +29,9 @@ from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import all_up
+from streamgauge.services.starting import all_up
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Sending
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.workloads.espbench import sensors

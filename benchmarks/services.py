@@ -14,7 +14,8 @@ from streamgauge.services import jars
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.postgres.embedded import EmbeddedPostgres
 from streamgauge.services.redis import EmbeddedRedis
-from streamgauge.services.service import Startable, all_up
+from streamgauge.services.service import Startable
+from streamgauge.services.starting import all_up
 
 _MB = 1e6
 

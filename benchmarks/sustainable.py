@@ -12,7 +12,7 @@ from tests.simulated import run as simulate
 
 import streamgauge
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
-from streamgauge.experiments.searches import SearchAnswer, Searches, SearchTrial
+from streamgauge.experiments.search_answer import SearchAnswer, Searches, SearchTrial
 from streamgauge.measure.sustained import Outcome, decide
 from streamgauge.spec.trial import TrialSpec
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from benchmarks.registry import Measurement, at_most, benchmark
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.records import Recorded
 from streamgauge.transports.kafka.records import KafkaRecords
 from streamgauge.validation.session import Session
@@ -53,14 +53,14 @@ def validation() -> Iterator[Measurement]:
                 seed=1,
                 options={},
             )
-            with Session(Path(folder)) as session, _memory() as memory:
+            with Session(Path(folder)) as session, memory() as held:
                 spark = session.get()
                 found = validate(spark, query, Recorded(inputs, output), tables, job)
             unanswered = query.name in ("q1", "q2")
             assert found.counts.correct == (0 if unanswered else found.counts.expected)
             name = f"validation.{query.name}"
             yield at_most(name, found.seconds, "s", LIMIT_S[query.name])
-            yield at_most(f"{name}.memory", memory.peak_bytes / 1e9, "GB", MEMORY_GB)
+            yield at_most(f"{name}.memory", held.peak_bytes / 1e9, "GB", MEMORY_GB)
 
 
 def _fill(endpoint: KafkaEndpoint) -> dict[str, KafkaRecords]:
@@ -148,12 +148,13 @@ def _held_bytes(processes: Iterable[psutil.Process]) -> Iterator[int]:
 
 
 @contextmanager
-def _memory() -> Iterator[_Memory]:
-    memory = _Memory()
-    watcher = threading.Thread(target=memory.watch, daemon=True)
+def memory() -> Iterator[_Memory]:
+    """Tell how much memory is held meanwhile."""
+    found = _Memory()
+    watcher = threading.Thread(target=found.watch, daemon=True)
     watcher.start()
     try:
-        yield memory
+        yield found
     finally:
-        memory.over.set()
+        found.over.set()
         watcher.join()

@@ -12,10 +12,10 @@ import streamgauge
 from benchmarks.espbench import p99_outside_checkpoints
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from benchmarks.validation import RECORDS, send
-from streamgauge.experiments.searches import Searches
+from streamgauge.experiments.search_answer import Searches
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.spec.records import Recorded
 from streamgauge.transports.kafka.records import KafkaRecords

@@ -14,7 +14,8 @@ from streamgauge.machine import LOCK_NAME
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import RunningService, all_up
+from streamgauge.services.running import RunningService
+from streamgauge.services.starting import all_up
 from tests.plugins import Plugins
 
 if TYPE_CHECKING:

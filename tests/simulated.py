@@ -125,16 +125,16 @@ def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int 
 
 
 def simulate(engine: Engine, driver: float = math.inf, catch_up: float = 1.0) -> Runs:
-    """Run trials on an engine; the probe is wrong by the factor `catch_up`."""
+    """Run trials on an engine; the guess is wrong by the factor `catch_up`."""
 
     def trial(spec: TrialSpec) -> TrialResult:
-        if not spec.preload:
+        if not spec.backlog:
             return run(spec, engine, driver=driver, seed=spec.number)
         rates = {"rate.offered": spec.rate, "rate.catch_up": catch_up * engine.capacity}
-        none = Verdict(holds=None, reason="a probe")
+        none = Verdict(holds=None, reason="a guess")
         result = run(spec.model_copy(update={"rate": 1.0}), engine)
-        probe = {"spec": spec, "valid": none, "kept_up": none, "pace": None, "metrics": rates}
-        return result.model_copy(update=probe)
+        guess = {"spec": spec, "valid": none, "kept_up": none, "pace": None, "metrics": rates}
+        return result.model_copy(update=guess)
 
     return trial
 

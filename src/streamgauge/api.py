@@ -18,7 +18,7 @@ from streamgauge.report.page.report import write_report
 from streamgauge.results import tables
 from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder, RunRecord, find
-from streamgauge.spec.addresses import without_user_info
+from streamgauge.services.addresses import without_user_info
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:

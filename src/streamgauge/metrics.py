@@ -145,6 +145,19 @@ _DECLARED = (
         "Records of a backlog that the engine worked off per second.",
     ),
     Metric(
+        "catch_up.seconds",
+        "s",
+        "lower",
+        "Time from the engine's start until it had caught up with a backlog: from then on it was"
+        " less than 5 s behind.",
+    ),
+    Metric(
+        "rate.peak",
+        "1/s",
+        "higher",
+        "Most records per second that the engine worked off over 5 s, after a backlog.",
+    ),
+    Metric(
         "rate_per_second.<statistic>",
         "1/s",
         "none",

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from streamgauge.comparison.compare import compare
 from streamgauge.comparison.page import html
+from streamgauge.comparison.runs import compare_runs
 from streamgauge.report.page.sweep import write_sweep
-from streamgauge.results.selection import side
 from tests.browser.conftest import Open
 from tests.unit.runs import make_trial, three_trials, write_run
 
@@ -24,9 +23,8 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         three_trials(place / "runs", 130, seed=2, tags={"name": ATTACK}),
         three_trials(place / "runs", 101, seed=3),
     ]
-    base, *others = (side(folder) for folder in folders)
     file = place / "compared.html"
-    file.write_text(html(folders, [compare(base, other) for other in others]), encoding="utf-8")
+    file.write_text(html(folders, compare_runs(*folders)), encoding="utf-8")
     return file
 
 

@@ -51,13 +51,13 @@ def test_every_trial_of_a_search_is_drawn_and_nothing_is_wider_than_the_page(
     for place, query in enumerate(SPEC.queries):
         trials = [each for each in folder.trials() if each.spec.query == query]
         name = f"run-0-search-{place}"
-        probes = sum(each.spec.preload for each in trials)
-        assert symbols(page, f"{name}-ladder") == len(trials) - probes + 1  # the last one tells
-        assert symbols(page, f"{name}-latency") == len(trials) - probes  # a probe has none
-        ladder = page.locator(f'figure[data-spec="{name}-ladder"]')
-        assert ladder.locator(".mark-line path").count() == 2
-        assert ladder.locator(".role-mark line").get_attribute("stroke-dasharray") == "7,4"
-        box = ladder.locator("svg.marks").bounding_box()
+        guesses = sum(each.spec.backlog for each in trials)
+        assert symbols(page, f"{name}-rates") == len(trials) - guesses + 1  # the last one tells
+        assert symbols(page, f"{name}-latency") == len(trials) - guesses  # a guess has none
+        rates = page.locator(f'figure[data-spec="{name}-rates"]')
+        assert rates.locator(".mark-line path").count() == 2
+        assert rates.locator(".role-mark line").get_attribute("stroke-dasharray") == "7,4"
+        box = rates.locator("svg.marks").bounding_box()
         assert box is not None
         assert 200 < box["width"] <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -65,7 +65,7 @@ def test_every_trial_of_a_search_is_drawn_and_nothing_is_wider_than_the_page(
 
 def test_verdicts_differ_by_colour_and_by_shape(open_page: Open, report: Path) -> None:
     page = open_page(report)
-    drawn = page.locator('figure[data-spec="run-0-search-0-ladder"] .mark-symbol path')
+    drawn = page.locator('figure[data-spec="run-0-search-0-rates"] .mark-symbol path')
     looks = drawn.evaluate_all(
         "all => all.map((each) => [each.getAttribute('fill'), each.getAttribute('d')])"
     )
@@ -75,7 +75,7 @@ def test_verdicts_differ_by_colour_and_by_shape(open_page: Open, report: Path) -
 
 def test_a_trial_tells_its_reason_where_the_cursor_is(open_page: Open, report: Path) -> None:
     page = open_page(report)
-    page.locator('figure[data-spec="run-0-search-0-ladder"] .mark-symbol path').first.hover()
+    page.locator('figure[data-spec="run-0-search-0-rates"] .mark-symbol path').first.hover()
     told = page.locator("#vg-tooltip-element.visible")
     told.wait_for()
     assert "caught up at" in told.inner_text()
@@ -83,7 +83,7 @@ def test_a_trial_tells_its_reason_where_the_cursor_is(open_page: Open, report: P
 
 def test_the_trials_of_a_search_are_sorted_by_rate(open_page: Open, report: Path) -> None:
     page = open_page(report)
-    table = page.locator("table.rungs").first
+    table = page.locator("table.tried").first
     table.locator("th", has_text="rate").locator("button").click()
     cells = "rows => rows.map((row) => Number(row.cells[1].dataset.value))"
     values = table.locator("tbody tr").evaluate_all(cells)
@@ -104,5 +104,5 @@ def test_the_charts_below_begin_with_the_rate_that_was_found(
     assert row is not None
     assert choice is not None
     assert row["x"] <= choice["x"] <= row["x"] + row["width"] - choice["width"]
-    page.locator("table.rungs a").nth(1).click()
+    page.locator("table.tried a").nth(1).click()
     page.wait_for_selector('.charts[data-drawn="2"]')

@@ -26,7 +26,18 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "engines" / "example_engine.py"
 
 REFUSED = {
     "*/espbench/*/flight/*": "espbench cannot be sent without a broker",
+    "*/ospbench/*/flight/*": "ospbench cannot be sent without a broker",
     "*/ysb/*/flight/*": "ysb cannot be sent without a broker",
+    "*/theodolite/*/flight/*": "theodolite cannot be sent without a broker",
+    "spark/*/uc1-postgres/*/realtime": "it has no foreachBatch",
+    "spark/*/uc1-postgres/*/continuous": "it has no foreachBatch",
+    "spark/*/uc[23]*/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/uc4-*/*/continuous": "continuous processing knows no aggregation",
+    "spark/*/uc2/*/realtime": "it puts out a window after every record",
+    "spark/*/uc3-final/*/realtime": "it puts out a window after every record",
+    "spark/*/uc3-update/*/realtime": "use theodolite/uc3-every",
+    "spark/*/uc3-every/*/microbatch": "use theodolite/uc3-update",
+    "spark/*/uc4-*/*/realtime": "it knows no aggregation of what was aggregated before",
     "spark/*/aggregation/*/realtime": "it puts out a window after every record",
     "spark/*/q2/*/realtime": "it runs no Python",
     "spark/*/q5/*/realtime": "it has no foreachBatch",
@@ -36,6 +47,11 @@ REFUSED = {
     "spark/*/q4/*/continuous": "it knows no join",
     "spark/*/q5/*/continuous": "it has no foreachBatch",
     "spark/*/join/*/continuous": "it knows no join of two streams",
+    "spark/ospbench/stage[34]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage10[01]/*/realtime": "never says which output is the last",
+    "spark/ospbench/stage[01]/*/continuous": "it knows no union of two streams",
+    "spark/ospbench/stage[2-6]/*/continuous": "continuous processing knows no aggregation",
+    "spark/ospbench/stage10[01]/*/continuous": "continuous processing knows no aggregation",
     "spark/ysb/redis/*/realtime": "it has no foreachBatch",
     "spark/ysb/topic/*/continuous": "use ysb/redis",
 }
@@ -44,15 +60,28 @@ REFUSED = {
 FAILS = {
     "command/espbench/q[!3]*/kafka/*": "this engine knows q3 only",
     "command/espbench/identity/kafka/*": "this engine knows q3 only",
+    "command/ospbench/*/kafka/*": "this engine knows q3 only",
     "command/rovio/*": "this engine knows q3 only",
     "command/ysb/*/kafka/*": "this engine knows q3 only",
+    "command/theodolite/*/kafka/*": "this engine knows q3 only",
 }
 """What planning cannot know: how the trial fails."""
+
+RARE = (
+    "spark/theodolite/uc1-topic/*",
+    "spark/theodolite/uc2/*",
+    "spark/theodolite/uc3-final/*",
+    "spark/theodolite/uc3-update/*",
+    "spark/theodolite/uc4-single/*",
+    "spark/ospbench/stage[!5]*",
+)
+"""Left to `make conformance`: other tests with Spark show the same, and take a minute less."""
 
 OPTIONS = {"command": {"command": shlex.join([sys.executable, str(EXAMPLE)])}}
 """What an engine must be given."""
 
 PARAMETERS = {
+    "ospbench": {"window": "2s", "slide": "1s"},
     "rovio": {"window": "1s,500ms", "packs": "50", "selectivity": "0.3"},
     "ysb": {"campaigns": "10"},
 }
@@ -80,6 +109,11 @@ class Cell:
     def gap(self, gaps: Mapping[str, str]) -> list[str]:
         """Return the reasons why this does not work."""
         return [reason for pattern, reason in gaps.items() if fnmatchcase(str(self), pattern)]
+
+    @property
+    def is_rare(self) -> bool:
+        """Tell whether `make test` does without it."""
+        return any(fnmatchcase(str(self), pattern) for pattern in RARE)
 
     def plan(self) -> TrialSpec:
         """Plan a short trial as users do.

@@ -29,7 +29,7 @@ _SERVICES = f"""
 import sys
 from contextlib import ExitStack
 from streamgauge.services.kafka.embedded import EmbeddedKafka
-from streamgauge.services.service import Options
+from streamgauge.services.running import Options
 
 ports = iter((9092, 9093))
 settings = {{

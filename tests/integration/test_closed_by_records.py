@@ -44,7 +44,7 @@ def test_a_broker_that_stalls_leaves_windows_open_and_the_load_invalid(
 
 
 def test_a_backlog_is_closed_by_markers_too(bench: Bench, tmp_path: Path) -> None:
-    spec = make_spec("q1", engine="spark", preload=True, warmup_s=0.0, tail_s=0.0, partitions=2)
+    spec = make_spec("q1", engine="spark", backlog=True, warmup_s=0.0, tail_s=0.0, partitions=2)
     assert spec.mode == "realtime"
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.correct.holds is True, result.correct.reason

@@ -13,7 +13,7 @@ import pytest
 
 from streamgauge.errors import NotReady
 from streamgauge.runner.placement import cluster_place
-from streamgauge.services.service import Options, RunningService
+from streamgauge.services.running import Options, RunningService
 from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.trial import LEAST_MEMORY, ResourceSpec, TrialResult

@@ -17,14 +17,16 @@ from psycopg import sql
 
 from streamgauge import registry
 from streamgauge.engines.job import ProcessJob
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Engine, JobSpec, Progress, Resources
-from streamgauge.spec.transport import Record
+from streamgauge.spec.engine import Engine
+from streamgauge.spec.jobs import Progress, Resources
+from streamgauge.spec.records import Record
 from streamgauge.workloads.espbench import database, ddl
 from streamgauge.workloads.espbench.schema import TABLES
 from streamgauge.workloads.espbench.workload import Espbench

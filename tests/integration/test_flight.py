@@ -1,4 +1,4 @@
-"""Trials over the driver's own queues: no broker, every answer checked all the same."""
+"""Trials over the harness's own queues: no broker, every answer checked all the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streamgauge.load.senders import Senders
 from streamgauge.planning import trial_job
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Resources
+from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.transports.flight import FlightTransport
 from streamgauge.transports.flight.client import QueueClient
@@ -121,7 +121,7 @@ def test_outputs_that_come_after_the_drain_stay_missing_whenever_validated(
 
 def test_a_probe_finds_everything_there_at_once(bench: Bench, tmp_path: Path) -> None:
     times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
-    result = run(bench, tmp_path, preload=True, **times)
+    result = run(bench, tmp_path, backlog=True, **times)
     assert result.status == "done", result.cause
     assert result.metrics["rate.catch_up"] > 1000
     assert result.correct.holds is True, result.correct.reason
@@ -194,7 +194,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def queues(tmp_path: Path) -> Iterator[tuple[Senders, FlightEndpoint]]:
-    spec = spec_of(rate=1_000_000.0, preload=True, warmup_s=0.0, tail_s=0.0)
+    spec = spec_of(rate=1_000_000.0, backlog=True, warmup_s=0.0, tail_s=0.0)
     with serve(tmp_path, spec) as (senders, endpoints):
         yield senders, FlightEndpoint.of(endpoints.via)
 
@@ -261,7 +261,7 @@ def test_spark_takes_as_much_as_it_may_and_reads_again_what_it_had_not_committed
     tmp_path: Path,
 ) -> None:
     options = {"conf.source.maxRows": str(ROWS)}
-    backlog = {"preload": True, "rate": 4000.0, "duration_s": 12.0, "warmup_s": 0.0, "tail_s": 0.0}
+    backlog = {"backlog": True, "rate": 4000.0, "duration_s": 12.0, "warmup_s": 0.0, "tail_s": 0.0}
     spec = spec_of(engine="spark", engine_options=options, **backlog)
     engine, job = SparkEngine(), trial_job(spec)
     resources = Resources(tuple(sorted(os.sched_getaffinity(0))))

@@ -15,9 +15,9 @@ from streamgauge import registry
 from streamgauge.load.senders import Senders
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
-from streamgauge.spec.transport import Sending
-from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.services.running import RunningService
+from streamgauge.spec.offering import Sending
+from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench, Event
 from streamgauge.trial.run import run_trial
 from streamgauge.validation.session import Session
@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.integration]
 PARTITIONS = 4
 SENSORS = 40
 """Names that the toy sends before the load."""
+RECORDS = 12_000 + 2 * PARTITIONS
+"""Of a load of four seconds, with the markers."""
 ENTRY_POINTS = "[streamgauge.workloads]\ntoy = streamgauge_toy:Toy\n"
 METADATA = "Metadata-Version: 2.1\nName: streamgauge-toy\nVersion: 1\n"
 
@@ -67,36 +69,43 @@ def toy_spec(**changes: Any) -> TrialSpec:
 
 
 def run(bench: Bench, folder: Path, **changes: Any) -> TrialResult:
-    return run_trial(toy_spec(**changes), bench, folder / "001", lambda _: None)
+    result = run_trial(toy_spec(**changes), bench, folder / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert result.valid.holds is True, result.valid.reason
+    return result
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("load", [{}, {"source": "stream", "senders": 2}])
-def test_keyed_json_is_sent_answered_and_checked(
-    fresh: Bench, tmp_path: Path, load: dict[str, Any]
-) -> None:
-    result = run(fresh, tmp_path, load=load)
-    assert result.status == "done", result.cause
-    assert result.valid.holds is True, result.valid.reason
+def test_keyed_json_is_sent_answered_and_checked(fresh: Bench, tmp_path: Path) -> None:
+    result = run(fresh, tmp_path)
     assert result.correct.holds is True, result.correct.reason
-    assert result.counts.expected == result.counts.correct == 12_000 + 2 * PARTITIONS
-    records = pq.read_table(tmp_path / "001" / "records" / "readings.parquet")
+    assert result.counts.expected == result.counts.correct == RECORDS
+    check_places(tmp_path)
+
+
+@pytest.mark.spark
+def test_a_wrong_answer_in_json_is_found_among_what_two_senders_drew_as_they_sent(
+    fresh: Bench, tmp_path: Path
+) -> None:
+    load = {"source": "stream", "senders": 2}
+    result = run(fresh, tmp_path, load=load, engine_options={"fault": "alter-id"})
+    assert result.correct.holds is False
+    assert result.counts == Counts(expected=RECORDS, correct=RECORDS - 1, missing=1, unexpected=1)
+    check_places(tmp_path)
+
+
+def check_places(folder: Path) -> None:
+    """Markers must be in every partition, and all records of a sensor in one."""
+    records = pq.read_table(folder / "001" / "records" / "readings.parquet")
     partitions = defaultdict(set)
     for partition, value in zip(
         records["partition"].to_pylist(), records["value"].to_pylist(), strict=True
     ):
         partitions[json.loads(value)["sensor"]].add(partition)
-    assert partitions.pop(None) == set(range(PARTITIONS)), "markers go everywhere"
+    assert partitions.pop(None) == set(range(PARTITIONS))
     assert len(partitions) == 40
     assert all(len(places) == 1 for places in partitions.values())
     assert set(chain.from_iterable(partitions.values())) == set(range(PARTITIONS))
-
-
-@pytest.mark.spark
-def test_a_wrong_answer_in_json_is_found(fresh: Bench, tmp_path: Path) -> None:
-    result = run(fresh, tmp_path, engine_options={"fault": "alter-id"}, duration_s=1.0)
-    assert result.correct.holds is False
-    assert (result.counts.missing, result.counts.unexpected) == (1, 1)
 
 
 def test_what_was_sent_before_the_load_is_answered_as_well(fresh: Bench, tmp_path: Path) -> None:

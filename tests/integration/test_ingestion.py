@@ -12,7 +12,7 @@ from streamgauge.load import arrivals
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.kafka.given import GivenKafka
-from streamgauge.services.service import Options, RunningService
+from streamgauge.services.running import Options, RunningService
 from streamgauge.spec.trial import LoadSpec, TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial

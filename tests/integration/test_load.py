@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 def shaped() -> TrialSpec:
     load = PATIENT.model_copy(update={"senders": 3, "source": "stream"})
     schedule = "steps:1k/s@1s,0/s@500ms,4001/s@1500ms"
-    return make_spec("q3", schedule=schedule, partitions=2, load=load)
+    return make_spec("q3", shape=schedule, partitions=2, load=load)
 
 
 def test_a_shaped_load_of_several_senders_is_checked_like_any_other(

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 TOY = """
 import json, time
 from contextlib import contextmanager
-from streamgauge.spec.engine import Problem
+from streamgauge.spec.jobs import Problem
 
 class Toy:
     def check(self):

@@ -21,6 +21,7 @@ from streamgauge import process
 from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.process import Seen
 from streamgauge.services import choice, detached, runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.redis import (
     EmbeddedRedis,
     GivenRedis,
@@ -28,9 +29,9 @@ from streamgauge.services.redis import (
     connect,
     parse_redis,
 )
+from streamgauge.services.running import Options, RunningService
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import Options, RunningService, all_up
-from streamgauge.spec.addresses import Given
+from streamgauge.services.starting import all_up
 
 pytestmark = pytest.mark.integration
 

@@ -16,10 +16,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.engines.spark.query import QueryContext
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.spec.answers import AnswerContext, AnswersInEventTime
-from streamgauge.spec.engine import JobSpec
 from streamgauge.validation.session import Session
 from streamgauge.workloads.rovio import Rovio, data
 from streamgauge.workloads.rovio.parameters import Parameters

@@ -20,7 +20,7 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.embedded import EmbeddedPostgres
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.values import Json
 from streamgauge.trial.bench import Bench
@@ -230,7 +230,7 @@ def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
     ("arguments", "phase"),
     [
         (["espbench", "-x", "broker", *SHORT], "read back"),
-        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "preload"),
+        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "send backlog"),
     ],
 )
 def test_interrupted_in_a_phase_of_few_trials_it_says_how_to_go_on(
@@ -305,7 +305,7 @@ def test_a_rate_beyond_the_sender_is_no_verdict_on_the_engine(
     assert told["status"] == "invalid"
     assert (trial["status"], trial["valid"]) == ("invalid", False)
     assert (trial["correct"], trial["kept_up"]) == (None, None)
-    assert any("the driver sent" in reason for reason in trial["reasons"])
+    assert any("the sender sent" in reason for reason in trial["reasons"])
 
 
 def test_wrong_answers_end_with_exit_code_1_and_keep_shows_them_again(

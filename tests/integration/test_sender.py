@@ -17,9 +17,10 @@ from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders, share_cpus
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Record, Sending
+from streamgauge.spec.offering import Sending
+from streamgauge.spec.records import Record
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.workloads.espbench import sensors
 from tests.integration.topics import Topics, make_endpoints

@@ -30,8 +30,8 @@ from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres import embedded as postgres_module
 from streamgauge.services.postgres.embedded import EmbeddedPostgres, reachable
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.services.running import Options, RunningService
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import Options, RunningService
 
 pytestmark = pytest.mark.integration
 
@@ -56,7 +56,7 @@ ALL_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
 from streamgauge.services.choice import embedded
-from streamgauge.services.service import all_up
+from streamgauge.services.starting import all_up
 
 end_on_signals()
 with all_up([embedded(name) for name in ("kafka", "postgres", "redis")]) as running:

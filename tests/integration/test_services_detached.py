@@ -12,12 +12,12 @@ from streamgauge import process
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.process import Seen
 from streamgauge.services import detached, runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.kafka.endpoint import parse_kafka
 from streamgauge.services.kafka.given import GivenKafka
 from streamgauge.services.postgres.endpoint import parse_postgres
 from streamgauge.services.postgres.given import GivenPostgres
-from streamgauge.services.runtime import Instance, Record
-from streamgauge.spec.addresses import Given
+from streamgauge.services.runtime import Instance, InstanceRecord
 from tests.plugins import Plugins
 
 pytestmark = pytest.mark.integration
@@ -70,7 +70,9 @@ def test_the_number_of_a_dead_service_may_belong_to_somebody_else(tmp_path: Path
         assert seen is not None
         for started in (seen.started, seen.started - 1):
             instance = Instance.create("kafka")
-            record = Record("kafka", str(instance.data), None, (Seen(stranger.pid, started),))
+            record = InstanceRecord(
+                "kafka", str(instance.data), None, (Seen(stranger.pid, started),)
+            )
             instance.write_record(record)
         assert not detached.status(["kafka"])[0].up
         assert detached.down()[0] == []
@@ -80,7 +82,7 @@ def test_the_number_of_a_dead_service_may_belong_to_somebody_else(tmp_path: Path
 
 def test_what_a_killed_owner_left_is_listed_and_removed(tmp_path: Path) -> None:
     instance = Instance.create("postgres")
-    gone = Record("postgres", str(instance.data), owner=Seen(2**22 + 1, 1))
+    gone = InstanceRecord("postgres", str(instance.data), owner=Seen(2**22 + 1, 1))
     instance.write_record(gone)
     assert f"folder {instance.folder}" in detached.leftovers()
     detached.down()
@@ -115,7 +117,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge import process
-from streamgauge.services.service import Embedded, NoSettings
+from streamgauge.services.embedded import Embedded
+from streamgauge.services.running import NoSettings
 from streamgauge.spec.endpoints import Endpoint, secret
 
 

@@ -12,14 +12,14 @@ from confluent_kafka.admin import AdminClient
 
 from streamgauge.errors import NotReady
 from streamgauge.services import jars, runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.java import ENVIRONMENT, find_java
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint, parse_kafka
 from streamgauge.services.kafka.given import GivenKafka, timestamp_problem
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.postgres.given import GivenPostgres
-from streamgauge.services.service import RunningService
-from streamgauge.spec.addresses import Given
+from streamgauge.services.running import RunningService
 
 pytestmark = pytest.mark.integration
 

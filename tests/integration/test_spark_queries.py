@@ -24,12 +24,13 @@ from confluent_kafka.admin import (
 
 from streamgauge.engines.job import ProcessJob
 from streamgauge.engines.spark import SparkEngine
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Resources
+from streamgauge.spec.jobs import Resources
 from streamgauge.workloads.espbench import Espbench, sensors
 from tests.integration.topics import Topics, client_settings, make_endpoints
 

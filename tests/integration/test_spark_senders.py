@@ -11,9 +11,9 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import Options, RunningService
+from streamgauge.services.running import Options, RunningService
 from streamgauge.services.spark.embedded import EmbeddedSpark, Size
-from streamgauge.spec.transport import Sending
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from tests.integration.topics import Topics, make_endpoints
 

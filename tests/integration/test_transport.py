@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.transports.kafka import KafkaTransport
 from tests.integration.topics import Topics, client_settings, make_endpoints

@@ -26,14 +26,15 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from streamgauge.errors import TrialInvalid
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.records import Recorded, Records
+from streamgauge.spec.records import Recorded
+from streamgauge.spec.transport import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.transports.files import FileRecords, keep
 from streamgauge.transports.kafka import records

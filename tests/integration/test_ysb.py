@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from streamgauge.services.redis import EmbeddedRedis, RedisEndpoint, connect
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.trial import TrialResult
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
@@ -220,8 +220,8 @@ def kill(redis: RunningService[RedisEndpoint]) -> None:
 @pytest.mark.parametrize(
     ("harm", "cause"),
     [
-        (fill, "redis does not do its part: it refuses a write"),
-        (pause, "redis does not do its part: it did not answer within 2 s"),
+        (fill, "redis does not work: it refuses a write"),
+        (pause, "redis does not work: it did not answer within 2 s"),
         (flush, "the ads in Redis are not those that were written before the trial"),
         (kill, "redis died: "),
     ],

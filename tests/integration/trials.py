@@ -11,7 +11,7 @@ import psutil
 
 from streamgauge.planning import load_workload, settle
 from streamgauge.services import runtime
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.trial import LoadSpec, TrialResult, TrialSpec
 from streamgauge.trial.bench import Bench

@@ -24,7 +24,7 @@ MACHINE = {
     "streamgauge": "0.1.0",
 }
 YES = Verdict(holds=True, reason="so it is")
-NO = Verdict(holds=False, reason="the driver sent 12 % of what was due")
+NO = Verdict(holds=False, reason="the sender sent 12 % of what was due")
 
 
 def make_trial(

@@ -6,7 +6,7 @@ from streamgauge.doctor import services, software
 from streamgauge.errors import NotReady
 from streamgauge.services import jars
 from streamgauge.services.java import Java
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 
 
 def no_java():

@@ -78,7 +78,7 @@ def test_parameters_are_parsed() -> None:
         ({"rates": ["1k/s", "1000000001/s"]}, "cannot be sent"),
         ({"rates": ["1e300/s"]}, "cannot be sent"),
         ({"rates": ["1M/s"], "duration": "30h"}, "records"),
-        ({"schedule": "constant:2000M/s"}, "cannot be sent"),
+        ({"shape": "constant:2000M/s"}, "cannot be sent"),
         ({"duration": "0s"}, "duration"),
         ({"repeats": 0}, "repeats"),
         ({"cores": 10_000}, "this machine has"),
@@ -169,7 +169,7 @@ def test_the_best_mode_is_the_default() -> None:
 
 
 def test_bursts_are_too_sparse_for_records_to_close_windows() -> None:
-    bursts = {"schedule": "bursts:0/s,5k/s@1s/3s", "engine": "spark"}
+    bursts = {"shape": "bursts:0/s,5k/s@1s/3s", "engine": "spark"}
     (trial,) = load_experiment(plan("espbench/q1", **bursts)).plan()
     assert trial_job(trial).mode == "microbatch"
     with pytest.raises(UsageError, match="fewer than 10 records of a partition"):
@@ -199,37 +199,40 @@ def test_a_bad_sensor_file_is_found_before_anything_starts(
 
 
 def test_a_shape_tells_the_rate_and_the_measured_time() -> None:
-    spec = plan(schedule="steps:10k/s@60s,50k/s@60s")
+    spec = plan(shape="steps:10k/s@60s,50k/s@60s")
     assert (spec.duration_s, spec.rates) == (120, (30_000.0,))
-    assert plan(schedule="steps:10k/s@60s", quick=True).duration_s == 60
-    longer = plan(schedule="steps:10k/s@60s,50k/s@60s", duration="4m")
+    assert plan(shape="steps:10k/s@60s", quick=True).duration_s == 60
+    longer = plan(shape="steps:10k/s@60s,50k/s@60s", duration="4m")
     assert (longer.duration_s, longer.rates) == (240, (40_000.0,))
-    assert plan(schedule="sine:1k/s..3k/s@10s").duration_s == 300
+    assert plan(shape="sine:1k/s..3k/s@10s").duration_s == 300
+    gathered = plan(shape="backlog:6k/s@45s,1k/s", quick=True)
+    assert (gathered.warmup_s, gathered.rates) == (45, (1000.0,))
 
 
 def test_what_was_typed_wins_over_a_presets_rate_or_shape(tmp_path: Path) -> None:
-    shaped = plan(None, preset="espbench-2021", schedule="constant:5k/s")
-    assert (shaped.schedule, shaped.rates) == ("constant:5k/s", (5000.0,))
+    shaped = plan(None, preset="espbench-2021", shape="constant:5k/s")
+    assert (shaped.shape, shaped.rates) == ("constant:5k/s", (5000.0,))
     file = tmp_path / "mine.yaml"
-    file.write_text("workload: espbench\nschedule: fluctuate:3k/s\n")
+    file.write_text("workload: espbench\nshape: fluctuate:3k/s\n")
     steady = plan(None, preset=str(file), rates=["2k/s"])
-    assert (steady.schedule, steady.rates) == (None, (2000.0,))
+    assert (steady.shape, steady.rates) == (None, (2000.0,))
 
 
 def test_an_option_wins_over_the_environment() -> None:
-    asked = {"rates": Asked(["2k/s"], "environment"), "schedule": Asked("constant:5k/s")}
+    asked = {"rates": Asked(["2k/s"], "environment"), "shape": Asked("constant:5k/s")}
     assert plan_run("espbench", {"engine": Asked("noop"), **asked}).rates == (5000.0,)
-    asked = {"rates": Asked(["2k/s"]), "schedule": Asked("constant:5k/s", "environment")}
+    asked = {"rates": Asked(["2k/s"]), "shape": Asked("constant:5k/s", "environment")}
     assert plan_run("espbench", {"engine": Asked("noop"), **asked}).rates == (2000.0,)
 
 
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
-        ({"schedule": "constant:1k/s", "rates": ["2k/s"]}, "--rate and --load"),
-        ({"schedule": "steps:1k/s@60s", "duration": "30s"}, "lasts 60 s"),
-        ({"schedule": "stps:1k/s@60s"}, "stps"),
-        ({"schedule": "poisson:0.000001/s", "duration": "1s"}, "nothing"),
+        ({"shape": "constant:1k/s", "rates": ["2k/s"]}, "--rate and --load"),
+        ({"shape": "steps:1k/s@60s", "duration": "30s"}, "lasts 60 s"),
+        ({"shape": "stps:1k/s@60s"}, "stps"),
+        ({"shape": "backlog:6k/s@45s,1k/s", "warmup": "30s"}, "has no warm-up"),
+        ({"shape": "poisson:0.000001/s", "duration": "1s"}, "nothing"),
     ],
 )
 def test_a_shape_that_cannot_be_sent_is_refused(asked: dict[str, object], part: str) -> None:

@@ -127,7 +127,7 @@ def test_a_preset_varies_and_what_was_typed_wins(tmp_path: Path) -> None:
 
 
 def test_a_shape_has_a_mean_rate_at_each_length() -> None:
-    planned = trials(vary={"duration": "1m,2m"}, schedule="steps:1k/s@30s,3k/s@30s")
+    planned = trials(vary={"duration": "1m,2m"}, shape="steps:1k/s@30s,3k/s@30s")
     assert [(t.duration_s, t.rate) for t in planned] == [(60, 2000.0), (120, 2500.0)]
 
 
@@ -190,7 +190,7 @@ def test_the_nearest_factor_is_named(name: str, nearest: str) -> None:
     "asked",
     [
         {"vary": {"rate": "1k/s,2k/s"}, "rates": ["5k/s"]},
-        {"vary": {"rate": "1k/s,2k/s"}, "schedule": "poisson:1k/s"},
+        {"vary": {"rate": "1k/s,2k/s"}, "shape": "poisson:1k/s"},
         {"vary": {"E.fault": "drop,dup"}, "engine_options": {"fault": "drop"}},
         {"vary": {"L.acks": "1,all"}, "load": {"acks": "1", "idempotence": "false"}},
         {"vary": {"partitions": "1,2"}, "partitions": "1,4"},

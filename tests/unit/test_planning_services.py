@@ -4,11 +4,11 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.planning import Asked, choose_services, needed_services, plan_run
+from streamgauge.services.addresses import Given
 from streamgauge.services.kafka.endpoint import JmxEndpoint
 from streamgauge.services.kafka.given import GivenKafka
 from streamgauge.services.postgres.endpoint import parse_postgres
 from streamgauge.services.postgres.given import GivenPostgres
-from streamgauge.spec.addresses import Given
 from streamgauge.spec.run import RunSpec
 
 

@@ -29,10 +29,10 @@ Examples:
   streamgauge services up kafka     a broker to develop against
 
 \b
-Options have environment twins: STREAMGAUGE_JSON=1 is --json.
+Options can also be set by environment variables: STREAMGAUGE_JSON=1 is --json.
 Results go to stdout, progress to stderr. Exit codes: 0 done; 1 wrong answers, not kept
 up, or an objective missed; 2 usage; 3 environment not ready; 4 trial failed or
-measurement invalid; 70 our bug; 130 interrupted."""
+measurement invalid; 70 a bug in Streamgauge; 130 interrupted."""
 
 # Help is plain text: the same in a terminal, a pipe and a bug report, and twice as fast.
 app = typer.Typer(

@@ -49,7 +49,7 @@ def compare(
         typer.Option(
             "--fail-on",
             metavar="METRIC:±N%",
-            help="Exit code 1 when the whole interval is beyond, as 'latency.p99:+5%'.",
+            help="Exit code 1 when the whole interval is beyond this limit: 'latency.p99:+5%'.",
             envvar="STREAMGAUGE_FAIL_ON",
         ),
     ] = None,

@@ -22,7 +22,7 @@ Format = Literal["csv", "parquet", "json"]
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run.")],
     format: Annotated[
-        Format, typer.Option(help="Of the files.", envvar="STREAMGAUGE_EXPORT_FORMAT")
+        Format, typer.Option(help="Format of the files.", envvar="STREAMGAUGE_EXPORT_FORMAT")
     ] = "parquet",
     package: Annotated[
         bool,

@@ -51,7 +51,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
             f" {trial.partitions} partition(s), repeat {trial.repeat}{_varied(trial)}"
         )
         _show_settled(trial, " " * 15)
-    if spec.schedule is not None:
+    if spec.shape is not None:
         print_line(_chart(trials[0]))
     total_s = sum(trial.load_s for trial in trials)
     print_line(

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.live.state import Ended, Kind, Sample, State, Trial, finished_rates, fold
+from streamgauge.live.state import Ended, Kind, LiveTrial, Sample, State, finished_rates, fold
 from streamgauge.metrics import in_order
 from streamgauge.planning import load_experiment
 from streamgauge.report.verdict import MARKS
@@ -101,7 +101,7 @@ class TerminalProgress:
 
 
 def panel(
-    trial: Trial, samples: Sequence[Sample], ended: Sequence[Ended], now_s: float
+    trial: LiveTrial, samples: Sequence[Sample], ended: Sequence[Ended], now_s: float
 ) -> RenderableType:
     """Draw the trial that runs, a sparkline for each figure, and the trials before it."""
     of = f"/{trial.planned}" if trial.planned >= trial.number else ""
@@ -161,7 +161,7 @@ def _row(
     yield Text(sparkline(values, top), "cyan")
 
 
-def _phase(trial: Trial, now_s: float) -> str:
+def _phase(trial: LiveTrial, now_s: float) -> str:
     if trial.phase is None or trial.phase_at is None:
         return ""
     passed = format_duration(max(0, round(now_s - trial.phase_at)))

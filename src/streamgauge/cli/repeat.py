@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.jobfile import variable
 from streamgauge.services import choice
-from streamgauge.spec.addresses import without_user_info
+from streamgauge.services.addresses import without_user_info
 
 if TYPE_CHECKING:
     from typer import Context

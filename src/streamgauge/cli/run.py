@@ -50,7 +50,7 @@ def run(
     engine: Annotated[
         str | None,
         typer.Option(
-            "-e", "--engine", help="System under test [default: spark].", envvar=_twin("ENGINE")
+            "-e", "--engine", help="System to be measured [default: spark].", envvar=_twin("ENGINE")
         ),
     ] = None,
     experiment: Annotated[
@@ -58,14 +58,15 @@ def run(
         typer.Option(
             "-x",
             "--experiment",
-            help="Question to ask [default: fixed-rate].",
+            help="What to find out [default: fixed-rate].",
             envvar=_twin("EXPERIMENT"),
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            help="A named complete configuration, or a YAML file of yours.", envvar=_twin("PRESET")
+            help="A complete configuration by its name, or your own YAML file.",
+            envvar=_twin("PRESET"),
         ),
     ] = None,
     rate: Annotated[
@@ -76,7 +77,7 @@ def run(
             envvar=_twin("RATE"),
         ),
     ] = None,
-    schedule: Annotated[
+    shape: Annotated[
         str | None,
         typer.Option(
             "--load",
@@ -97,13 +98,17 @@ def run(
     repeats: Annotated[
         str | None,
         typer.Option(
-            metavar="INTEGER", help="Trials of each kind [default: 1].", envvar=_twin("REPEATS")
+            metavar="INTEGER",
+            help="How often to run each trial [default: 1].",
+            envvar=_twin("REPEATS"),
         ),
     ] = None,
     partitions: Annotated[
         str | None,
         typer.Option(
-            metavar="INTEGER", help="Of each topic [default: 1].", envvar=_twin("PARTITIONS")
+            metavar="INTEGER",
+            help="Partitions of each topic [default: 1].",
+            envvar=_twin("PARTITIONS"),
         ),
     ] = None,
     cores: Annotated[
@@ -138,7 +143,9 @@ def run(
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(metavar="INTEGER", help="Of all data [default: 1].", envvar=_twin("SEED")),
+        typer.Option(
+            metavar="INTEGER", help="Seed of all random data [default: 1].", envvar=_twin("SEED")
+        ),
     ] = None,
     parameters: Annotated[
         list[str] | None,
@@ -192,7 +199,7 @@ def run(
         str | None,
         typer.Option(
             metavar="processes|spark=URL",
-            help="What sends: processes of this machine, or tasks of a Spark cluster.",
+            help="What sends the load: processes on this machine, or tasks of a Spark cluster.",
             envvar=_twin("SENDERS"),
         ),
     ] = None,
@@ -205,7 +212,7 @@ def run(
         typer.Option(
             "--objective",
             metavar="METRIC<BOUND",
-            help="A bound to hold, as 'latency.p99<2s'; exit code 1 when it is missed.",
+            help="A bound that must hold: 'latency.p99<2s'; exit code 1 if it does not.",
             envvar=_twin("OBJECTIVE"),
         ),
     ] = None,
@@ -219,7 +226,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Look into the engine with a profiler, in the measured time.",
+            help="Run a profiler on the engine during the measured time.",
             envvar=_twin("PROFILE"),
         ),
     ] = None,
@@ -227,7 +234,7 @@ def run(
         bool,
         typer.Option(
             "--quick",
-            help="Smallest sizes: shows that it works, measures nothing.",
+            help="Smallest sizes: shows that everything works, is no measurement.",
             envvar=_twin("QUICK"),
         ),
     ] = False,
@@ -257,7 +264,7 @@ def run(
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="A given Kafka [default: an embedded one].",
+            help="Address of your own Kafka [default: an embedded one].",
             envvar=_twin("KAFKA"),
         ),
     ] = None,
@@ -265,7 +272,7 @@ def run(
         str | None,
         typer.Option(
             metavar="URL",
-            help="A given PostgreSQL [default: an embedded one].",
+            help="Address of your own PostgreSQL [default: an embedded one].",
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
@@ -274,8 +281,8 @@ def run(
         typer.Option(
             "--spark-master",
             metavar="URL",
-            help="A given Spark cluster for --instances: spark://HOST:PORT, k8s://…, yarn"
-            " [default: an embedded one].",
+            help="Address of your own Spark cluster, for --instances: spark://HOST:PORT,"
+            " k8s://…, yarn [default: an embedded one].",
             envvar=_twin("SPARK"),
         ),
     ] = None,
@@ -284,7 +291,8 @@ def run(
         typer.Option(
             "--service",
             metavar="NAME=ADDRESS",
-            help="A given service, as redis=redis://HOST:6379; its twin is STREAMGAUGE_<NAME>.",
+            help="Address of a service of yours: redis=redis://HOST:6379; as a variable:"
+            " STREAMGAUGE_<NAME>.",
         ),
     ] = None,
     service_settings: Annotated[
@@ -299,7 +307,7 @@ def run(
     live: Annotated[
         bool,
         typer.Option(
-            "--live", help="Show the run in a page while it goes on.", envvar=_twin("LIVE")
+            "--live", help="Show the run on a web page while it goes on.", envvar=_twin("LIVE")
         ),
     ] = False,
     as_json: Annotated[
@@ -320,7 +328,7 @@ def run(
         "experiment": experiment,
         "preset": preset,
         "rates": None if rate is None else rate.split(","),
-        "schedule": schedule,
+        "shape": shape,
         "duration": duration,
         "warmup": warmup,
         "repeats": repeats,
@@ -414,10 +422,9 @@ def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
 
 _OPTIONS = {
     "rates": "--rate",
-    "schedule": "--load",
+    "shape": "--load",
     "objectives": "--objective",
     "tags": "--tag",
-    "spark_master": "--spark-master",
     "dry_run": "--dry-run",
     "parameters": "-P",
     "engine_options": "-E",
@@ -447,7 +454,7 @@ def _start(context: Context, spec: RunSpec, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.cli.repeat import repeat_command
     from streamgauge.planning import choose_services
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     with TerminalProgress(spec) as progress:
         return runner.start(
@@ -464,7 +471,7 @@ def _resume(name: str, runs_dir: Path) -> RunFolder:
     from streamgauge.cli.progress import TerminalProgress
     from streamgauge.planning import choose_services
     from streamgauge.results.folder import find
-    from streamgauge.services.service import Options
+    from streamgauge.services.running import Options
 
     folder = find(runs_dir, name)
     spec = folder.record().spec

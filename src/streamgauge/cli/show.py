@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamgauge.results.folder import RunFolder
-    from streamgauge.spec.engine import Modes
+    from streamgauge.spec.jobs import Modes
     from streamgauge.spec.workload import Workload
 
 SHOW_EXAMPLES = """\b

@@ -34,7 +34,7 @@ def validate(
     with machine.exclusive(f"validate {folder.name}"):
         found = validate_run(folder, lambda number: progress(f"validating trial {number}"))
     if not found:
-        raise UsageError(f"{folder.name} has no trial that was done: there is nothing to validate")
+        raise UsageError(f"{folder.name} has no trial that was done: nothing can be validated")
     if as_json:
         trials = [{"trial": number, **counts.model_dump()} for number, counts in found.items()]
         print_json({"run": folder.name, "trials": trials})
@@ -42,5 +42,5 @@ def validate(
         if not as_json:
             told = ", ".join(f"{value:,} {name}" for name, value in counts.model_dump().items())
             print_line(f"trial {number:3}: {told}")
-    right = (each.correct == each.expected == each.outputs for each in found.values())
+    right = (each.correct == each.expected == each.final for each in found.values())
     return 0 if all(right) else 1

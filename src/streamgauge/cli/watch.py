@@ -50,7 +50,7 @@ def watch(
         Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")
     ] = Path("runs"),
 ) -> None:
-    """Show a run in a page while it goes on; Ctrl-C ends it.
+    """Show a run on a web page while it goes on; Ctrl-C ends it.
 
     The page listens on this machine alone. It may be opened before the run starts and by several
     viewers; when the run is over it leads to the report.

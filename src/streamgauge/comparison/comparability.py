@@ -135,7 +135,7 @@ def _version(base: Side, other: Side) -> Iterator[str]:
 
 def _input(one: TrialSpec, two: TrialSpec) -> Iterator[str]:
     yield from _differ("the rate", format_rate(one.rate), format_rate(two.rate))
-    yield from _differ("the load's shape", one.schedule or "constant", two.schedule or "constant")
+    yield from _differ("the load's shape", one.shape or "constant", two.shape or "constant")
     yield from _conditions(one, two)
     acts = ("; ".join(map(str, each.acts)) or "nothing" for each in (one, two))
     yield from _differ("what is done during the trial", *acts)

@@ -14,7 +14,7 @@ from streamgauge.metrics import metric
 
 _LIMIT = re.compile(r"\s*([\w.-]+)\s*:\s*([+-])\s*(\d+(?:\.\d*)?)\s*%\s*")
 
-Outcome = Literal["held", "exceeded", "cannot be told"]
+LimitOutcome = Literal["held", "exceeded", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Checked:
     limit: str
     other: str
     place: str
-    outcome: Outcome
+    outcome: LimitOutcome
     reason: str
 
 
@@ -68,7 +68,7 @@ def check_limits(limits: Sequence[Limit], comparisons: Sequence[Comparison]) -> 
 def exit_code(checked: Sequence[Checked]) -> int:
     """Return 4 when something could not be told, else 1 when a limit was exceeded, else 0."""
     outcomes = {each.outcome for each in checked}
-    if "cannot be told" in outcomes:
+    if "unknown" in outcomes:
         return 4
     return 1 if "exceeded" in outcomes else 0
 
@@ -76,21 +76,19 @@ def exit_code(checked: Sequence[Checked]) -> int:
 def _check(limit: Limit, comparison: Comparison) -> Iterator[Checked]:
     name = str(limit)
     if not comparison.pairs:
-        yield Checked(
-            name, comparison.other, "everywhere", "cannot be told", "there is no finished trial"
-        )
+        yield Checked(name, comparison.other, "everywhere", "unknown", "there is no finished trial")
     for pair in comparison.pairs:
         yield Checked(name, comparison.other, pair.name, *_outcome(limit, pair))
 
 
-def _outcome(limit: Limit, pair: Pair) -> tuple[Outcome, str]:
+def _outcome(limit: Limit, pair: Pair) -> tuple[LimitOutcome, str]:
     if pair.obstacles:
-        return "cannot be told", f"not comparable, because {'; '.join(pair.obstacles)}"
+        return "unknown", f"not comparable, because {'; '.join(pair.obstacles)}"
     found = next((each for each in pair.metrics if each.metric == limit.metric), None)
     if found is None or found.ratio is None:
-        return "cannot be told", f"{limit.metric} was not measured on both sides"
+        return "unknown", f"{limit.metric} was not measured on both sides"
     if found.ratio.low is None or found.ratio.high is None:
-        return "cannot be told", f"too few trials ({_trials(found)})"
+        return "unknown", f"too few trials ({_trials(found)})"
     low, high = found.ratio.low, found.ratio.high
     told = f"the ratio is {_number(low)} to {_number(high)}"
     return ("exceeded" if limit.exceeded(low, high) else "held"), told

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from streamgauge.comparison.charts import forest
 from streamgauge.comparison.compare import Compared, Comparison, Pair, Sample
-from streamgauge.comparison.limits import Checked, Outcome
+from streamgauge.comparison.limits import Checked, LimitOutcome
 from streamgauge.comparison.wording import (
     HEADER,
     common_differences,
@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     import altair as alt
 
 _CLASSES = {True: "better", False: "worse", None: ""}
-_MARKS: Mapping[Outcome, bool | None] = {"held": True, "exceeded": False, "cannot be told": None}
+_MARKS: Mapping[LimitOutcome, bool | None] = {
+    "held": True,
+    "exceeded": False,
+    "unknown": None,
+}
 _FOREST = "Each ratio with its 95 % interval; at 1 nothing changed."
 _CURVES = (
     "The share of outputs on the axis took at most the time shown; a curve ends where its sample"
@@ -52,7 +56,7 @@ _MOST_CURVES = 30
 _READING = (
     "A ratio is the median of the other's trials by that of the base's; its interval comes from"
     " drawing trials anew, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
-    " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ not told."
+    " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ unknown."
 )
 
 

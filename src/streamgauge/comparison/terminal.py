@@ -23,7 +23,7 @@ from streamgauge.comparison.wording import (
 )
 
 _STYLES = {True: "green", False: "bold red", None: ""}
-_OUTCOMES = {"held": "green", "exceeded": "bold red", "cannot be told": "yellow"}
+_OUTCOMES = {"held": "green", "exceeded": "bold red", "unknown": "yellow"}
 
 
 def render(
@@ -55,7 +55,7 @@ def _comparison(comparison: Comparison, further: Sequence[str]) -> Iterator[Rend
     for found in comparison.sustained:
         yield Text(f"\n{found.says}", style="bold")
     if not comparison.pairs and not comparison.sustained:
-        yield Text("  nothing to compare: there is no finished trial", style="yellow")
+        yield Text("  nothing to compare: no trial has finished", style="yellow")
     for pair in comparison.pairs:
         yield from _pair(pair, further)
     for text in notes(comparison):

@@ -81,7 +81,7 @@ def sentence(comparison: Comparison) -> str:
     if comparison.sustained:
         return "; ".join(each.says for each in comparison.sustained)
     if not comparison.pairs:
-        return "nothing to compare: there is no finished trial"
+        return "nothing to compare: no trial has finished"
     words = [each.word for pair in comparison.pairs for each in headline_metrics(pair)]
     if set(words) <= {"not comparable"}:
         return "not comparable"

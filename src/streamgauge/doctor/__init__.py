@@ -13,7 +13,7 @@ from streamgauge.doctor.system import system_findings
 from streamgauge.errors import NotReady
 from streamgauge.registry import GROUPS
 from streamgauge.services import detached, runtime
-from streamgauge.services.service import Options
+from streamgauge.services.running import Options
 
 __all__ = ["Finding", "State", "examine"]
 

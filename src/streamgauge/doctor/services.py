@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from streamgauge.doctor.findings import Finding
 from streamgauge.errors import StreamgaugeError
 from streamgauge.services.choice import embedded, in_order, loadable
-from streamgauge.services.service import Options, Startable, all_up
+from streamgauge.services.running import Options
+from streamgauge.services.service import Startable
+from streamgauge.services.starting import all_up
 from streamgauge.units import format_duration
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from streamgauge.engines.plain import PlainEngine
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 
 _EXAMPLE = "Give it like this: -E command='python my_engine.py'."
 

@@ -17,7 +17,7 @@ from streamgauge.errors import NotReady, TrialFailed
 from streamgauge.jobfile import JOB, PROGRESS, SCRATCH, JobFile, JobFileError, JobSpec
 from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Progress, Resources
+from streamgauge.spec.jobs import Progress, Resources
 from streamgauge.spec.progress import BatchReport
 from streamgauge.spec.reading import first_fault
 

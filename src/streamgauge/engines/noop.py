@@ -11,8 +11,7 @@ from streamgauge import registry
 from streamgauge.engines import job as jobs
 from streamgauge.engines.consuming import Reporter, stop_on_sigterm
 from streamgauge.engines.plain import PlainEngine
-from streamgauge.jobfile import ProgressWriter
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec, ProgressWriter
 
 
 class NoopEngine(PlainEngine):

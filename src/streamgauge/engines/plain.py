@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from streamgauge.engines.job import ProcessJob, start_job
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Problem, Resources
+from streamgauge.spec.jobs import Problem, Resources
 
 
 class PlainEngine(ABC):

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from streamgauge.experiments.broker import WayToSend, way_to_send
-from streamgauge.experiments.combinations import every_combination, first_without_result
-from streamgauge.spec.experiment import NoParameters
-from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import Model, TrialResult, TrialSpec
+from streamgauge.experiments.combinations import EveryCombination
+from streamgauge.spec.trial import Model, TrialResult
 
 
-class Stairs(WayToSend):
+class SharedTimes(WayToSend):
     """How one way to send shares append times, on average."""
 
     records: float
@@ -24,34 +22,21 @@ class AppendTimes(Model):
     """How exact the append times are."""
 
     trials: int
-    append_times: tuple[Stairs, ...]
+    append_times: tuple[SharedTimes, ...]
 
 
-class AppendTime:
+class AppendTime(EveryCombination):
     """Every combination of rate and ways to send; then the append times are read back."""
 
     name: ClassVar[str] = "append-time"
     title: ClassVar[str] = "how many consecutive records share an append time?"
     engine: ClassVar[None] = None
-    parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[AppendTimes]] = AppendTimes
-    every_combination: ClassVar[bool] = True
-
-    def __init__(self, run: RunSpec) -> None:
-        self._trials = every_combination(run)
-
-    def plan(self) -> Sequence[TrialSpec]:
-        """Return all trials in their order."""
-        return self._trials
-
-    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
-        """Return the first trial that has no result yet."""
-        return first_without_result(self._trials, history)
 
     def answer(self, history: Sequence[TrialResult]) -> AppendTimes:
         """Return records per append time and step width of each combination, on average."""
         found = tuple(
-            Stairs(
+            SharedTimes(
                 **way_to_send(result.spec),
                 records=result.metrics["append_run.mean"],
                 step_s=result.metrics.get("append_step.mean"),

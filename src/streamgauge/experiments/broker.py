@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from streamgauge.experiments.combinations import every_combination, first_without_result
-from streamgauge.spec.experiment import NoParameters
-from streamgauge.spec.run import RunSpec
+from streamgauge.experiments.combinations import EveryCombination
 from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 
@@ -38,26 +36,13 @@ class Intake(Model):
     reached: tuple[Reached, ...]
 
 
-class Broker:
+class Broker(EveryCombination):
     """Every combination of rate, acks, batch, linger, senders, partitions and source, once."""
 
     name: ClassVar[str] = "broker"
     title: ClassVar[str] = "how many records a second does the broker take?"
     engine: ClassVar[None] = None
-    parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[Intake]] = Intake
-    every_combination: ClassVar[bool] = True
-
-    def __init__(self, run: RunSpec) -> None:
-        self._trials = every_combination(run)
-
-    def plan(self) -> Sequence[TrialSpec]:
-        """Return all trials in their order."""
-        return self._trials
-
-    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
-        """Return the first trial that has no result yet."""
-        return first_without_result(self._trials, history)
 
     def answer(self, history: Sequence[TrialResult]) -> Intake:
         """Return the rate that each combination reached, and the highest."""

@@ -26,7 +26,7 @@ class HarnessCeiling(Model):
 
 
 class Ceiling:
-    """Double the rate until `noop` does not keep up, or the driver not its schedule."""
+    """Double the rate until `noop` does not keep up, or the sender not its schedule."""
 
     name: ClassVar[str] = "ceiling"
     title: ClassVar[str] = "how many records a second can sender, broker and reader take here?"
@@ -40,7 +40,7 @@ class Ceiling:
             1,
             run.queries[0],
             run.rates[0] if "rates" in given else FIRST_RATE,
-            schedule=None,
+            shape=None,
             duration_s=run.duration_s if "duration" in given else STEP_S,
             warmup_s=run.warmup_s if "warmup" in given else WARMUP_S,
         )
@@ -75,7 +75,7 @@ class Ceiling:
 
 
 def held(result: TrialResult) -> bool:
-    """Tell whether the driver kept its schedule and the reader its pace."""
+    """Tell whether the sender kept its schedule and the reader its pace."""
     return result.valid.holds is True and result.kept_up.holds is True
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import ClassVar
 
+from streamgauge.spec.experiment import NoParameters
 from streamgauge.spec.run import RunSpec, Variant
 from streamgauge.spec.trial import TrialResult, TrialSpec
 
@@ -20,9 +22,20 @@ def every_combination(run: RunSpec) -> list[TrialSpec]:
     return trials
 
 
-def first_without_result(
-    trials: Sequence[TrialSpec], history: Sequence[TrialResult]
-) -> TrialSpec | None:
-    """Return the trial to go on with."""
-    done = {result.spec.number for result in history}
-    return next((trial for trial in trials if trial.number not in done), None)
+class EveryCombination:
+    """An experiment that knows all of its trials beforehand; to say are name, title and answer."""
+
+    parameters: ClassVar[type[NoParameters]] = NoParameters
+    every_combination: ClassVar[bool] = True
+
+    def __init__(self, run: RunSpec) -> None:
+        self._trials = every_combination(run)
+
+    def plan(self) -> Sequence[TrialSpec]:
+        """Return all trials in their order."""
+        return self._trials
+
+    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
+        """Return the first trial that has no result yet."""
+        done = {result.spec.number for result in history}
+        return next((trial for trial in self._trials if trial.number not in done), None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from streamgauge.errors import Unmeasured
 from streamgauge.experiments.search import Found, Role
-from streamgauge.experiments.searches import SearchTrial
+from streamgauge.experiments.search_answer import SearchTrial
 from streamgauge.measure.catch_up import LEAST_S
 from streamgauge.measure.sustained import decide, grew
 from streamgauge.measure.verdicts import NOT_KEPT_EXIT_CODE
@@ -15,34 +15,34 @@ from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_rate
 
 
-def catch_up_rate(probes: Sequence[TrialResult]) -> float | None:
-    """Return the rate per input stream that the probes tell, as all rates are.
+def catch_up_rate(guesses: Sequence[TrialResult]) -> float | None:
+    """Return the rate per input stream that the guesses tell, as all rates are.
 
     By how much longer the engine was busy with the greater backlog: that is free of its start. An
     engine that was hardly busy for longer is told by the shortest time that can be told.
     """
-    known = [(_backlog(probe), caught_up_s(probe)) for probe in probes if caught_up_s(probe)]
+    known = [(_backlog(guess), caught_up_s(guess)) for guess in guesses if caught_up_s(guess)]
     if not known:
         return None
     (less, shorter_s), (more, longer_s) = [(0.0, 0.0), *known][-2:]
     return (more - less) / max(longer_s - shorter_s, LEAST_S)
 
 
-def _backlog(probe: TrialResult) -> float:
+def _backlog(guess: TrialResult) -> float:
     """Count the records of each stream that lay there."""
-    return probe.spec.rate * probe.spec.duration_s
+    return guess.spec.rate * guess.spec.duration_s
 
 
-def caught_up_s(probe: TrialResult) -> float:
+def caught_up_s(guess: TrialResult) -> float:
     """Return how long the engine was busy with a backlog; 0 when it did not get through."""
-    if "rate.catch_up" not in probe.metrics:
+    if "rate.catch_up" not in guess.metrics:
         return 0.0
-    return probe.metrics["rate.offered"] * probe.spec.duration_s / probe.metrics["rate.catch_up"]
+    return guess.metrics["rate.offered"] * guess.spec.duration_s / guess.metrics["rate.catch_up"]
 
 
-def is_spoiled(probe: TrialResult) -> bool:
-    """Tell whether something outside the engine kept a probe from telling anything."""
-    return probe.status == "invalid" and caught_up_s(probe) == 0
+def is_spoiled(guess: TrialResult) -> bool:
+    """Tell whether something outside the engine kept a guess from telling anything."""
+    return guess.status == "invalid" and caught_up_s(guess) == 0
 
 
 def told(result: TrialResult, role: Role) -> SearchTrial:
@@ -57,15 +57,15 @@ def told(result: TrialResult, role: Role) -> SearchTrial:
     )
 
 
-def told_of_probe(probes: Sequence[TrialResult]) -> SearchTrial:
-    """Tell what the last of some probes says, together with those before it."""
-    probe = probes[-1]
-    rate = catch_up_rate(probes) if caught_up_s(probe) else None
-    reason = f"caught up at {format_rate(rate)}" if rate else (probe.cause or "told nothing")
+def told_of_guess(guesses: Sequence[TrialResult]) -> SearchTrial:
+    """Tell what the last of some guesses says, together with those before it."""
+    guess = guesses[-1]
+    rate = catch_up_rate(guesses) if caught_up_s(guess) else None
+    reason = f"caught up at {format_rate(rate)}" if rate else (guess.cause or "it gave no rate")
     return SearchTrial(
-        trial=probe.spec.number,
-        role="probe",
-        rate=probe.spec.rate,
+        trial=guess.spec.number,
+        role="guess",
+        rate=guess.spec.rate,
         outcome=None,
         reason=reason.partition("\n")[0],
     )
@@ -102,19 +102,19 @@ def conclusion(found: Found | None, confirmations: int) -> str:
     if found.rate is None:
         if low is not None:
             return f"not settled: {format_rate(low)} held, but not each time"
-        if found.limit == "driver":
-            return "not known: the driver was the limit at every rate"
+        if found.limit == "harness":
+            return "not known: the harness was the limit at every rate"
         return f"no rate passes, down to {format_rate(high or 0.0)}"
     held = f"{format_rate(found.rate)} sustained, confirmed {confirmations} of {confirmations}"
     if high is None:
-        return f"at least {held}: no higher rate was to be tried"
-    if found.limit == "driver":
-        return f"at least {held}; at {format_rate(high)} the driver was the limit"
+        return f"at least {held}: no higher rate was allowed"
+    if found.limit == "harness":
+        return f"at least {held}; at {format_rate(high)} the harness was the limit"
     return f"{held}; {format_rate(high)} is not"
 
 
 def exit_code_of(found: Found) -> int:
-    """Return 0 when found, 1 when no rate passes, 4 at the driver's limit."""
-    if found.limit == "driver":
+    """Return 0 when found, 1 when no rate passes, 4 at the harness's limit."""
+    if found.limit == "harness":
         return Unmeasured.exit_code
     return NOT_KEPT_EXIT_CODE if found.rate is None else 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from streamgauge.experiments.combinations import every_combination, first_without_result
-from streamgauge.spec.experiment import NoParameters
-from streamgauge.spec.run import RunSpec
+from streamgauge.experiments.combinations import EveryCombination
 from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 
@@ -21,25 +19,12 @@ class Tally(Model):
     """Of the valid ones, as the correct ones are."""
 
 
-class FixedRate:
+class FixedRate(EveryCombination):
     """Constant rates, one trial after the other."""
 
     name: ClassVar[str] = "fixed-rate"
     title: ClassVar[str] = "is every answer right and does the engine keep up at these rates?"
-    parameters: ClassVar[type[NoParameters]] = NoParameters
     answers: ClassVar[type[Tally]] = Tally
-    every_combination: ClassVar[bool] = True
-
-    def __init__(self, run: RunSpec) -> None:
-        self._trials = every_combination(run)
-
-    def plan(self) -> Sequence[TrialSpec]:
-        """Return all trials in their order."""
-        return self._trials
-
-    def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
-        """Return the first trial that has no result yet."""
-        return first_without_result(self._trials, history)
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:  # noqa: ARG002
         """Tell what is new compared with the trial before."""

@@ -12,8 +12,8 @@ from typing import Literal
 
 from streamgauge.measure.sustained import Outcome
 
-Role = Literal["probe", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
-Limit = Literal["engine", "driver", "search"]
+Role = Literal["guess", "bracket", "widen", "bisect", "repeat", "confirm", "latency"]
+Limit = Literal["engine", "harness", "search"]
 
 BRACKET = (0.5, 1.1)
 """Shares of the guess at which the search begins."""
@@ -22,6 +22,8 @@ WIDENED = (2, 8, 64, 1024)
 MOST_TRIALS = 30
 """A search that has not settled by then does not settle."""
 _DIGITS = 3
+_ROUNDING = 1.01
+"""A workload that rounds a rate moves it by less."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Step:
 
     rate: float
     role: Role
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape; None for a constant rate."""
     times: int = 1
     """How many times as long as usual; what could not be told is tried once more for twice."""
@@ -175,11 +177,11 @@ class Search:
         low, high = self.low, self.high
         if low is None or not self._is_confirmed(low):
             all_invalid = all(told.outcome == "invalid" for told in self.rates.values())
-            return Found(None, (low, high), "driver" if all_invalid else "engine")
+            return Found(None, (low, high), "harness" if all_invalid else "engine")
         if high is None:
             return Found(low, (low, None), "search")
         untold = self.rates[high].outcome == "invalid"
-        return Found(low, (low, high), "driver" if untold else "engine")
+        return Found(low, (low, high), "harness" if untold else "engine")
 
     def _lower(self, high: float | None) -> Step | None:
         if high is None:
@@ -188,9 +190,10 @@ class Search:
         return None if lower is None else Step(lower, "widen")
 
     def _higher(self, low: float) -> Step | None:
-        if low < self.ends.high:
+        beyond = low * _ROUNDING
+        if self.ends.high > beyond:
             return Step(self.ends.high, "bracket")
-        higher = next((rate for rate in self.ends.higher if rate > low), None)
+        higher = next((rate for rate in self.ends.higher if rate > beyond), None)
         return None if higher is None else Step(higher, "widen")
 
     def _is_confirmed(self, rate: float) -> bool:

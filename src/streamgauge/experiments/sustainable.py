@@ -1,4 +1,4 @@
-"""The highest rate that an engine sustains: probe, bracket, bisect, confirm (Karimov et al.)."""
+"""The highest rate that an engine sustains: guess, bracket, bisect, confirm (Karimov et al.)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamgauge.experiments.conclusions import (
     exit_code_of,
     is_spoiled,
     told,
-    told_of_probe,
+    told_of_guess,
 )
 from streamgauge.experiments.search import (
     BRACKET,
@@ -29,7 +29,7 @@ from streamgauge.experiments.search import (
     Tried,
     rounded,
 )
-from streamgauge.experiments.searches import (
+from streamgauge.experiments.search_answer import (
     FLUCTUATE,
     LatencyAt,
     SearchAnswer,
@@ -39,17 +39,17 @@ from streamgauge.experiments.searches import (
 from streamgauge.measure.sustained import decide
 from streamgauge.measure.verdicts import worst
 from streamgauge.spec.experiment import FoundByBoth, Stage
+from streamgauge.spec.offering import Backlog
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.transport import Backlog
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_count, format_rate
 
-GUESS = 1000.0
-"""Where the search begins when the probe could not tell anything."""
+FALLBACK = 1000.0
+"""Where the search begins when the guess could not tell anything."""
 HIGH = 0.9
 """Share of the rate that was found at which a load that fluctuates is high."""
 _WHY: Mapping[Role, str] = {
-    "probe": "how fast does it catch up?",
+    "guess": "how fast does it catch up?",
     "bracket": "an end of the bracket",
     "widen": "the bracket did not hold",
     "bisect": "the middle of the bracket",
@@ -88,7 +88,7 @@ class _Course:
     """What was done for one query."""
 
     search: Search
-    probes: list[TrialResult] = field(default_factory=list)
+    guesses: list[TrialResult] = field(default_factory=list)
     searched: list[tuple[TrialResult, Role]] = field(default_factory=list)
     after: list[TrialResult] = field(default_factory=list)
     """The trials that follow a search, for their latency."""
@@ -118,14 +118,14 @@ class Sustainable:
         self._rates = run.rates if "rates" in run.origins else ()
         self._thoroughness = Thoroughness(1.5, 1) if run.quick else Thoroughness()
         self._after = self._asked.after[-1:] if run.quick else self._asked.after
-        self._probe = QUICK if run.quick else registry.transport(run.transport).backlog
-        self._greater = self._probe.greater
+        self._guess = QUICK if run.quick else registry.transport(run.transport).backlog
+        self._greater = self._guess.greater
         _refuse(run, self._asked, self._rates)
 
     def plan(self) -> Sequence[TrialSpec]:
         """Return the first trial of each query."""
         bracket = Step(self._ends(()).low, "bracket")
-        first = bracket if self._rates else Step(self._probe.rate, "probe")
+        first = bracket if self._rates else Step(self._guess.rate, "guess")
         return [self._trial(number, query, first) for number, query in enumerate(self._queries, 1)]
 
     def outline(self) -> Sequence[Stage]:
@@ -137,12 +137,12 @@ class Sustainable:
             bracket = f"{format_rate(ends.low)} and {format_rate(ends.high)}"
         if len(self._rates) < 2:
             bracket += ", widened until it holds"
-        backlog = f"{format_count(self._probe.records)} records lie there when the engine starts"
-        probe = f"probe: {backlog}; how fast does it catch up?"
+        backlog = f"{format_count(self._guess.records)} records lie there when the engine starts"
+        guess = f"guess: {backlog}; how fast does it catch up?"
         if self._greater:
-            probe += " Once more with more, if it is through too soon to tell"
+            guess += " Once more with more, if it is through too soon to tell"
         stages = [
-            Stage(probe, 0 if self._rates else 1 + bool(self._greater)),
+            Stage(guess, 0 if self._rates else 1 + bool(self._greater)),
             Stage(f"bracket: {bracket}", 2),
             Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
             Stage("confirmation: the lower end must hold each time", asked.confirmations),
@@ -192,31 +192,31 @@ class Sustainable:
         ]
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
-        """Return 0 when found and confirmed, 1 when no rate passes, 4 at the driver's limit."""
+        """Return 0 when found and confirmed, 1 when no rate passes, 4 at the harness's limit."""
         found = (self._course(query, history).search.found() for query in self._queries)
         return worst(exit_code_of(each) for each in found if each is not None)
 
     def _course(self, query: str, history: Sequence[TrialResult]) -> _Course:
         mine = [result for result in history if result.spec.query == query]
-        probes = [result for result in mine if result.spec.preload]
-        course = _Course(Search(self._ends(probes), self._thoroughness), probes)
+        guesses = [result for result in mine if result.spec.backlog]
+        course = _Course(Search(self._ends(guesses), self._thoroughness), guesses)
         for result in mine:
-            if not result.spec.preload:
+            if not result.spec.backlog:
                 course.add(result)
         return course
 
-    def _ends(self, probes: Sequence[TrialResult]) -> Ends:
+    def _ends(self, guesses: Sequence[TrialResult]) -> Ends:
         if len(self._rates) > 1:
             low, high = self._rates
             return Ends(low, high)
         if not self._run.quick:
-            return Ends.around(*self._rates or [catch_up_rate(probes) or GUESS])
-        guess = min(catch_up_rate(probes) or GUESS, QUICK_MOST / BRACKET[1])
-        return replace(Ends.around(*self._rates or [guess]), higher=())
+            return Ends.around(*self._rates or [catch_up_rate(guesses) or FALLBACK])
+        likely = min(catch_up_rate(guesses) or FALLBACK, QUICK_MOST / BRACKET[1])
+        return replace(Ends.around(*self._rates or [likely]), higher=())
 
     def _next_step(self, course: _Course) -> Step | None:
-        if not self._rates and (times := self._next_probe(course.probes)):
-            return Step(self._probe.rate, "probe", times=times)
+        if not self._rates and (times := self._next_guess(course.guesses)):
+            return Step(self._guess.rate, "guess", times=times)
         if step := course.search.next():
             return step
         found = course.search.found()
@@ -224,14 +224,14 @@ class Sustainable:
             return None
         return _after(self._after[len(course.after)], found.rate)
 
-    def _next_probe(self, done: Sequence[TrialResult]) -> int | None:
+    def _next_guess(self, done: Sequence[TrialResult]) -> int | None:
         """Return how many times a backlog is to be worked off; None when that was done."""
         if not done:
             return 1
         if is_spoiled(done[-1]):
             once = not any(map(is_spoiled, done[-2:-1]))
-            return round(done[-1].spec.duration_s / self._probe.duration_s) if once else None
-        first, *greater = (probe for probe in done if not is_spoiled(probe))
+            return round(done[-1].spec.duration_s / self._guess.duration_s) if once else None
+        first, *greater = (guess for guess in done if not is_spoiled(guess))
         passed_s = caught_up_s(first)
         if passed_s == 0 or any(map(caught_up_s, greater)):
             return None
@@ -240,19 +240,19 @@ class Sustainable:
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run = self._run
-        if step.role == "probe":
-            duration_s = step.times * self._probe.duration_s
+        if step.role == "guess":
+            duration_s = step.times * self._guess.duration_s
             # Nothing can be done at a set time of a load that lies there already.
             alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0, "acts": ()}
-            return run.trial(number, query, step.rate, preload=True, **alone)
+            return run.trial(number, query, step.rate, backlog=True, **alone)
         duration_s = step.times * run.duration_s
-        return run.trial(number, query, step.rate, schedule=step.schedule, duration_s=duration_s)
+        return run.trial(number, query, step.rate, shape=step.shape, duration_s=duration_s)
 
     def _conclude(self, query: str, history: Sequence[TrialResult]) -> SearchAnswer:
         course = self._course(query, history)
         found = course.search.found()
-        probes = course.probes
-        trials = [told_of_probe(probes[:count]) for count in range(1, len(probes) + 1)]
+        guesses = course.guesses
+        trials = [told_of_guess(guesses[:count]) for count in range(1, len(guesses) + 1)]
         trials += [told(result, role) for result, role in course.searched]
         trials += [told(result, "latency") for result in course.after]
         interval = found.interval if found else (course.search.low, course.search.high)
@@ -264,7 +264,7 @@ class Sustainable:
             by_growth=by_growth([result for result, _ in course.searched]),
             confirmations=self._thoroughness.confirmations,
             conclusion=conclusion(found, self._thoroughness.confirmations),
-            catch_up=catch_up_rate(course.probes),
+            catch_up=catch_up_rate(course.guesses),
             latency=tuple(self._latency(course, found)),
             trials=tuple(trials),
         )
@@ -293,7 +293,7 @@ def _after(what: str, found: float) -> Step:
     if what != FLUCTUATE:
         return Step(rounded(int(what.removesuffix("%")) / 100 * found), "latency")
     high = rounded(HIGH * found)
-    return Step(high * 7 / 9, "latency", schedule=f"{FLUCTUATE}:{high:.0f}/s")
+    return Step(high * 7 / 9, "latency", shape=f"{FLUCTUATE}:{high:.0f}/s")
 
 
 def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> None:
@@ -310,7 +310,7 @@ def _refuse(run: RunSpec, asked: SearchParameters, rates: Sequence[float]) -> No
             f"the search limits {low} and {high} leave nothing to search",
             "write the lower one first: --rate LOW,HIGH",
         )
-    if run.schedule is not None:
+    if run.shape is not None:
         raise UsageError("a search needs constant rates", "leave --load out")
 
 

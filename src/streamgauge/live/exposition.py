@@ -56,7 +56,7 @@ def _trials(follower: Follower) -> Iterator[Metric]:
     state = follower.state
     over = GaugeMetricFamily(
         "streamgauge_trials_ended",
-        "Trials of the run that are over, by whether a verdict holds: true, false or untold.",
+        "Trials of the run that are over, by whether a verdict holds: true, false or unknown.",
         labels=("verdict", "holds"),
     )
     for verdict in ("valid", "correct", "kept_up"):
@@ -80,8 +80,8 @@ def _trials(follower: Follower) -> Iterator[Metric]:
 
 
 def _counted(ended: Iterable[Ended], verdict: str) -> dict[str, int]:
-    counts = {"true": 0, "false": 0, "untold": 0}
-    words = {True: "true", False: "false", None: "untold"}
+    counts = {"true": 0, "false": 0, "unknown": 0}
+    words = {True: "true", False: "false", None: "unknown"}
     for each in ended:
         counts[words[getattr(each, verdict)]] += 1
     return counts

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamgauge.errors import NotReady
 from streamgauge.live import exposition
 from streamgauge.live.follow import PERIOD_S, Chosen, Follower
-from streamgauge.live.messages import message, waiting
+from streamgauge.live.server_events import message, waiting
 
 HOST = "127.0.0.1"
 REPORT_S = 60.0

@@ -22,7 +22,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Trial:
+class LiveTrial:
     """The trial that is under way, or the last one."""
 
     number: int
@@ -41,7 +41,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial that is over, with its verdicts: true, false or not to be told."""
+    """A trial that is over, with its verdicts: true, false or unknown."""
 
     number: int
     kind: Kind
@@ -96,7 +96,7 @@ class State:
 
     begun: int = 0
     """Trials that have begun; one that was interrupted begins again."""
-    trial: Trial | None = None
+    trial: LiveTrial | None = None
     sample: Sample | None = None
     """The newest of this trial."""
     ended: tuple[Ended, ...] = ()
@@ -132,9 +132,9 @@ def finished_rates(samples: Sequence[Sample]) -> list[float | None]:
     return rates
 
 
-def _begun(number: int, event: Event) -> Trial:
+def _begun(number: int, event: Event) -> LiveTrial:
     following, phases = event.get("next"), event.get("phases")
-    return Trial(
+    return LiveTrial(
         number=number,
         planned=int(_number(event["planned"]) or 0),
         kind=_kind(event),
@@ -157,7 +157,7 @@ def _ended(number: int, event: Event) -> Ended:
     )
 
 
-def _over(trial: Trial | None) -> Trial | None:
+def _over(trial: LiveTrial | None) -> LiveTrial | None:
     return trial and replace(trial, phase=None, phase_at=None, lasts_s=None, over=True)
 
 
@@ -170,7 +170,7 @@ def _kind(event: Event) -> Kind:
     )
 
 
-def _phase(state: State, trial: Trial, event: Event) -> State:
+def _phase(state: State, trial: LiveTrial, event: Event) -> State:
     entered = replace(
         trial,
         phase=_text(event["phase"]),

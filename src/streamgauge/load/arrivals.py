@@ -27,6 +27,9 @@ LOWEST_RATE, HIGHEST_RATE = 1e-4, 1e9
 MOST_RECORDS = 1e11
 """Of a stream: for so many the arithmetic of intended times is exact."""
 _TENTH_MS = 100
+_SURGES = re.compile(
+    r"(?P<rate>[^,]+),\s*(?P<factor>[0-9]*\.?[0-9]+)x(?:/(?P<period>[^/]+))?", re.ASCII
+)
 _SPEED = re.compile(r"(.+)@([0-9]*\.?[0-9]+)x")
 
 
@@ -60,14 +63,14 @@ def schedule(spec: TrialSpec) -> Schedule:
     Raises:
         UsageError: The load's shape cannot be sent in this trial.
     """
-    if spec.schedule is None:
+    if spec.shape is None:
         return Constant(spec.rate)
-    shape, spans = parse_shape(spec.schedule), spans_of(spec)
-    _refuse_overlong(spec.schedule, shape, spans)
+    shape, spans = parse_shape(spec.shape), spans_of(spec)
+    _refuse_overlong(spec.shape, shape, spans)
     try:
         return shape.schedule(spans, spec.seed)
     except ValueError as error:
-        raise UsageError(f"the load {spec.schedule!r}: {error}") from None
+        raise UsageError(f"the load {spec.shape!r}: {error}") from None
 
 
 def check(spec: TrialSpec) -> None:
@@ -98,6 +101,12 @@ def spans_of(spec: TrialSpec) -> Spans:
     return Spans(*(int(each * 1000) for each in seconds))
 
 
+def backlog_s(text: str | None) -> float | None:
+    """Return how long a load goes on before the engine is started; None for other loads."""
+    shape = None if text is None else parse_shape(text)
+    return shape.before_ms / 1000 if isinstance(shape, shapes.Backlog) else None
+
+
 def records(spec: TrialSpec) -> int:
     """Count the records of each input stream, without markers."""
     return schedule(spec).due(spans_of(spec).total - 1)
@@ -113,7 +122,7 @@ def least_rate(spec: TrialSpec) -> float:
 
     Counted in nine tenths of a second, since every second holds nine whole ones.
     """
-    if spec.schedule is None:
+    if spec.shape is None:
         return spec.rate / spec.partitions
     planned, total_ms = schedule(spec), spans_of(spec).total
     edges = [planned.due(at_ms - 1) for at_ms in range(0, total_ms + 1, _TENTH_MS)]
@@ -180,6 +189,29 @@ def _bursts(what: str) -> Shape:
     return shapes.bursts(parse_rate(base), peak, length_ms, period_ms)
 
 
+def _surges(what: str) -> Shape:
+    found = _SURGES.fullmatch(what)
+    if found is None:
+        raise ValueError("a rate and a factor are needed")
+    rate, factor = _some_rate(found["rate"]), float(found["factor"])
+    period_ms = _milliseconds(found["period"] or "10s")
+    if period_ms % 1000 or period_ms < 2000:
+        raise ValueError("they come every so many whole seconds, 2 at least")
+    if factor <= 0:
+        raise ValueError("the factor must be above 0")
+    return shapes.Surges(rate, factor, period_ms // 1000)
+
+
+def _backlog(what: str) -> Shape:
+    first, comma, rest = what.partition(",")
+    if not comma:
+        raise ValueError("the rate after it is missing")
+    rate, length_ms = _rate_for(first)
+    if not rate:
+        raise ValueError("there is none")
+    return shapes.Backlog(rate, length_ms, parse_rate(rest))
+
+
 def _replay(what: str) -> Shape:
     faster = _SPEED.fullmatch(what)
     name, speed = (faster[1], float(faster[2])) if faster else (what, 1.0)
@@ -230,6 +262,8 @@ FORMS: Mapping[str, tuple[str, Callable[[str], Shape]]] = {
     "ramp": ("ramp:1k/s..50k/s@5m", _ramp),
     "sine": ("sine:5k/s..15k/s@60s", _sine),
     "bursts": ("bursts:10k/s,50k/s@2s/60s, or bursts:10k/s,50k/s@2s for a single one", _bursts),
+    "burst": ("burst:1k/s,34x/10s, or burst:1k/s,34x for one every 10 s", _surges),
+    "backlog": ("backlog:6k/s@5m,1k/s", _backlog),
     "fluctuate": ("fluctuate:30k/s", lambda what: shapes.fluctuate(_some_rate(what))),
     "replay": ("replay:FILE.parquet, replay:FILE.csv or, ten times as fast, …@10x", _replay),
 }

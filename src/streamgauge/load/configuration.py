@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from streamgauge.load.messages import Marker
 from streamgauge.load.payloads import rendered
+from streamgauge.load.protocol import Marker
 from streamgauge.spec.form import Form
-from streamgauge.spec.transport import Outgoing, Single
+from streamgauge.spec.records import Single
+from streamgauge.spec.transport import Outgoing
 from streamgauge.spec.workload import Payloads
 
 

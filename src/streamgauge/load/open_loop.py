@@ -43,6 +43,8 @@ class Stream:
     """Partitions that follow keys; None where they follow the record's number."""
     shifts: Source[int] | None = None
     """Event time less intended time; None for payloads without an event time."""
+    dated: Callable[[int], bytes] | None = None
+    """How a time is written in payloads; None for those without one."""
 
     def id(self, record: int) -> int:
         """Return the id of a record, unique among all streams of the trial."""
@@ -51,6 +53,9 @@ class Stream:
     def payloads(self, first: int, count: int, intended_ms: int) -> Sequence[bytes]:
         """Return those of the records from `first` on, which are due at that time."""
         taken = self.source.take(first, count, self.step)
+        if self.dated is not None:
+            date = self.dated(intended_ms)
+            return [each % date for each in taken]
         if self.shifts is None:
             return taken
         shifts = self.shifts.take(first, count, self.step)

@@ -178,13 +178,15 @@ def _check(payloads: Payloads, form: Form) -> None:
                 "the workload lets partitions follow keys, and has no keys",
                 "Give its payloads keys.",
             )
-        if payloads.marker is None:
+        if payloads.marker is None and payloads.markers is None:
             raise UsageError(
                 "a stream whose partitions follow keys has no marker of its own: its next record"
                 " would get into partitions that are not those of its key",
                 "Give its payloads a marker.",
             )
-    _check_form([each for each in (payloads.marker, payloads.sentinel) if each is not None], form)
+    own = [payloads.marker, payloads.sentinel]
+    own += [] if payloads.markers is None else payloads.markers(0, 0)
+    _check_form([each for each in own if each is not None], form)
 
 
 def _check_form(values: Iterable[bytes], form: Form) -> None:

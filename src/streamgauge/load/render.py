@@ -10,8 +10,8 @@ from pathlib import Path
 
 from streamgauge import registry
 from streamgauge.load import arrivals
-from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import write_files
+from streamgauge.load.protocol import SenderJob
 
 
 def main(argv: list[str]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -24,7 +24,9 @@ import pyarrow.parquet as pq
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.configuration import Whole
-from streamgauge.load.messages import (
+from streamgauge.load.open_loop import OpenLoop, Stream, Tick
+from streamgauge.load.payloads import Memory, in_memory, streamed
+from streamgauge.load.protocol import (
     PULSE_MS,
     Line,
     Marker,
@@ -33,20 +35,23 @@ from streamgauge.load.messages import (
     Sent,
     TickLine,
 )
-from streamgauge.load.open_loop import OpenLoop, Stream, Tick
-from streamgauge.load.payloads import Memory, in_memory, streamed
 from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Single, TakesRecords
+from streamgauge.spec.records import Single
+from streamgauge.spec.transport import TakesRecords
 from streamgauge.spec.workload import Payloads, Workload
 
+_Told = Callable[[str, int, int], Sequence[bytes | None]]
+"""What is said of a stream to a partition, by the record's number and time."""
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
 _PULSES = 1000
 """So many markers of a partition may go before the load, where they go on until it begins."""
 _NS = 1_000_000
+
+"""See `Payloads.marker`."""
 
 
 class Sender:
@@ -66,17 +71,22 @@ class Sender:
         asks = job.spec.engine is None
         self._outgoing = transport.outgoing(endpoints, job.spec.load, asks=asks)
         self._streams: dict[str, Stream] = {}
-        self._payloads: dict[str, Payloads] = {}
+        count = arrivals.payloads(job.spec)
+        self._payloads = {
+            name: workload.payloads(job.spec, name, count) for name in self._query.streams
+        }
         self._pulses = job.pulse and job.number == 0
-        self._before = job.spec.partitions * (_PULSES if job.pulse else 1)
+        self._marker_size = max(map(_marker_size, self._payloads.values()))
+        """Records of a marker in each partition."""
+        self._before = job.spec.partitions * self._marker_size * (_PULSES if job.pulse else 1)
         """So many numbers are kept for markers before the load; later ones follow it."""
         self._next_marker = 0
-        self._render(job, endpoints, workload)
+        self._render(job, endpoints)
 
-    def _render(self, job: SenderJob, endpoints: Endpoints, workload: Workload) -> None:
-        count, partitions = arrivals.payloads(job.spec), job.spec.partitions
+    def _render(self, job: SenderJob, endpoints: Endpoints) -> None:
+        partitions = job.spec.partitions
         for number, name in enumerate(self._query.streams):
-            payloads, form = workload.payloads(job.spec, name, count), self._query.form(name)
+            payloads, form = self._payloads[name], self._query.form(name)
             sources = (
                 in_memory(payloads, form, partitions)
                 if job.payloads is None
@@ -96,6 +106,7 @@ class Sender:
                 keys=sources.keys,
                 chosen=sources.partitions,
                 shifts=None if payloads.shifts is None else Memory(payloads.shifts),
+                dated=payloads.dated,
             )
 
     def configuration(self) -> Markers:
@@ -115,23 +126,26 @@ class Sender:
 
     def markers(self) -> Markers:
         """Send one marker to every input partition and wait for their offsets."""
-        return self._send_to_all({name: each.marker for name, each in self._payloads.items()})
+        return self._send_to_all(self._told, self._marker_size)
 
     def sentinels(self) -> Markers:
         """Send one sentinel to every input partition and wait for their offsets."""
-        return self._send_to_all({name: each.sentinel for name, each in self._payloads.items()})
+        return self._send_to_all(lambda name, _number, _now_ms: [self._payloads[name].sentinel], 1)
 
-    def _send_to_all(self, payloads: Mapping[str, bytes | None]) -> Markers:
-        partitions = range(self._spec.partitions)
+    def _send_to_all(self, told: _Told, size: int) -> Markers:
+        """Send so many records to every partition; return the last one of each."""
+        partitions, now_ms = self._spec.partitions, time.time_ns() // _NS
         made = [
-            self._marker(name, self._next_marker + partition, payload)
-            for name, payload in payloads.items()
-            for partition in partitions
+            self._marker(name, first + place * partitions, payload, now_ms)
+            for name in self._payloads
+            for first in range(self._next_marker, self._next_marker + partitions)
+            for place, payload in enumerate(told(name, first, now_ms))
         ]
-        self._next_marker += self._spec.partitions
+        self._next_marker += partitions * size
         if self._next_marker == self._before:
             self._next_marker += self._records
         appended = self._outgoing.send([single for _, _, single in made])
+        last = list(zip(made, appended, strict=True))[size - 1 :: size]
         return Markers(
             markers=[
                 Marker(
@@ -142,14 +156,21 @@ class Sender:
                     id=id_,
                     value=single.value,
                 )
-                for (name, id_, single), at in zip(made, appended, strict=True)
+                for (name, id_, single), at in last
             ]
         )
 
-    def _marker(self, name: str, record: int, payload: bytes | None) -> tuple[str, int, Single]:
+    def _told(self, name: str, number: int, now_ms: int) -> Sequence[bytes | None]:
+        """Return what a marker says."""
+        payloads = self._payloads[name]
+        return [payloads.marker] if payloads.markers is None else payloads.markers(number, now_ms)
+
+    def _marker(
+        self, name: str, record: int, payload: bytes | None, now_ms: int
+    ) -> tuple[str, int, Single]:
         """Make a marker, which goes to the partition of its number."""
         stream = self._streams[name]
-        id_, now_ms = stream.id(record), time.time_ns() // _NS
+        id_ = stream.id(record)
         if payload is None:
             (payload,) = stream.payloads(record, 1, now_ms)
         elif stream.shifts is not None and b"%d" in payload:
@@ -210,6 +231,10 @@ def main(argv: list[str]) -> None:
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     workload = registry.load("workloads", job.spec.workload)()
     serve(Sender(job, workload, say), sys.stdin)
+
+
+def _marker_size(payloads: Payloads) -> int:
+    return 1 if payloads.markers is None else len(payloads.markers(0, 0))
 
 
 def _write(rows: Sequence[Tick], path: Path) -> None:

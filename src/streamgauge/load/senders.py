@@ -15,14 +15,14 @@ from streamgauge import process
 from streamgauge.errors import TrialInvalid
 from streamgauge.load import spark_senders
 from streamgauge.load.lateness import Lateness
-from streamgauge.load.messages import Marker, SenderJob, SenderSummary, Sent, TickLine
-from streamgauge.load.process import Sender
+from streamgauge.load.protocol import Marker, SenderJob, SenderSummary, Sent, TickLine
+from streamgauge.load.sender_handle import SenderHandle
 from streamgauge.load.settings import check_load
 from streamgauge.measure.statistics import summarize
 from streamgauge.process import Process
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Sending
+from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import TrialSpec
 
 _RENDER_S = 600.0
@@ -33,7 +33,7 @@ class Senders:
     """The running senders of a trial; leaving the context stops them all."""
 
     def __init__(
-        self, senders: Sequence[Sender], stack: ExitStack, driver: Process | None = None
+        self, senders: Sequence[SenderHandle], stack: ExitStack, driver: Process | None = None
     ) -> None:
         self._senders = senders
         self._stack = stack
@@ -82,7 +82,7 @@ class Senders:
             jobs = whole.shared(spec.load.senders or 1)
             senders = [
                 stack.enter_context(
-                    Sender.start(
+                    SenderHandle.start(
                         job,
                         job.ticks.with_suffix(".json"),
                         program=sending.program,

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from streamgauge.load.messages import Command, Line, Markers, Ready, Sent
+from streamgauge.load.protocol import Command, Line, Markers, Ready, Sent
 
 _PR_SET_TIMERSLACK = 29
 _speaking = threading.Lock()

@@ -87,6 +87,42 @@ class Curve:
         return Tabled(_due(np.pad(rates, (spans.warmup, spans.tail), mode="edge")))
 
 
+@dataclass(frozen=True)
+class Surges:
+    """A rate that is interrupted by seconds whose records, many more, all come at once."""
+
+    rate: float
+    factor: float
+    """How many times as many records such a second has."""
+    period_s: int
+    """From one of them to the next; each period ends with one."""
+    length_ms: int | None = None
+
+    def schedule(self, spans: Spans, _seed: int) -> Schedule:
+        """Put the records of such a second at its beginning, counted from that of the load."""
+        rates = np.full(spans.total, self.rate)
+        first_s = -(-spans.warmup // 1000) + self.period_s - 1
+        for second in range(first_s, (spans.warmup + spans.measured) // 1000, self.period_s):
+            rates[1000 * second : 1000 * (second + 1)] = 0
+            rates[1000 * second] = 1000 * self.rate * self.factor
+        return Tabled(_due(rates))
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """A rate until the engine is started, in place of a warm-up, and another one from then on."""
+
+    before: float
+    before_ms: int
+    rate: float
+    length_ms: int | None = None
+
+    def schedule(self, spans: Spans, _seed: int) -> Schedule:
+        """Let the second rate begin with the measured time."""
+        rates = np.repeat([self.before, self.rate], [spans.warmup, spans.measured + spans.tail])
+        return Tabled(_due(rates))
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """The arrivals of a recording; before and after it, its mean rate."""

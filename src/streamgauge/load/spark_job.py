@@ -16,7 +16,7 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 
-from streamgauge.load.messages import SparkJob
+from streamgauge.load.protocol import SparkJob
 from streamgauge.load.settling import until_still
 from streamgauge.load.spark_senders import TOKEN
 from streamgauge.load.spark_task import send

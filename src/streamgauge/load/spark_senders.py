@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from streamgauge import process
 from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.load.links import SocketLink
-from streamgauge.load.messages import Hello, SenderJob, SparkJob
-from streamgauge.load.process import Sender
+from streamgauge.load.protocol import Hello, SenderJob, SparkJob
+from streamgauge.load.sender_handle import SenderHandle
 from streamgauge.process import Process
+from streamgauge.services.addresses import password
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.spark.endpoint import SparkEndpoint, own_address
 from streamgauge.services.spark.private import private_folder
-from streamgauge.spec.addresses import password
 
 TOKEN = "STREAMGAUGE_SENDERS_TOKEN"  # noqa: S105 - the variable's name
 _CALL_IN_S = 120.0
@@ -30,7 +30,7 @@ _LONGEST_HELLO = 1024
 
 def start(
     job: SenderJob, senders: int | None, master: str, folder: Path
-) -> tuple[Process, list[Sender]]:
+) -> tuple[Process, list[SenderHandle]]:
     """Start the Spark job and wait until all of its tasks have called in.
 
     Args:
@@ -81,9 +81,9 @@ def _cluster(master: str) -> SparkEndpoint:
 
 def _await_all(
     listener: socket.socket, driver: Process, token: str, wanted: int | None
-) -> list[Sender]:
+) -> list[SenderHandle]:
     """Wait for all tasks; where their number was left to the cluster, the first one tells it."""
-    found: dict[int, Sender] = {}
+    found: dict[int, SenderHandle] = {}
     deadline = time.monotonic() + _CALL_IN_S
     while wanted is None or len(found) < wanted:
         if not driver.alive:
@@ -102,7 +102,7 @@ def _await_all(
             connection.close()
         else:
             wanted = hello.of
-            found[hello.number] = Sender(SocketLink(connection, driver), driver.pid)
+            found[hello.number] = SenderHandle(SocketLink(connection, driver), driver.pid)
     return [found[number] for number in sorted(found)]
 
 

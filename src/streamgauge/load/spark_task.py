@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from pyspark import BarrierTaskContext
 
 from streamgauge import registry
-from streamgauge.load.messages import Hello, Line, SenderJob
+from streamgauge.load.protocol import Hello, Line, SenderJob
 from streamgauge.load.sender import Sender
 from streamgauge.load.serving import serve
 

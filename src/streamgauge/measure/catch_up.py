@@ -8,14 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.measure.behind import Offsets
+from streamgauge.measure.statistics import Floats
 
 LEAST_S = 2.0
 """What passes in less is too short to take a rate from."""
 _FEWEST_REPORTS = 3
+CAUGHT_UP_S = 5.0
+"""Less is for watermarks, batches and triggers."""
+PEAK_S = 5.0
 
 
 @dataclass(frozen=True)
-class Backlog:
+class WorkedOff:
     """What was seen while an engine worked off a backlog."""
 
     records: int
@@ -31,7 +35,7 @@ class Backlog:
     """Whether outputs wait for the end of a window, so that they all come at the end."""
 
 
-def catch_up_rate(backlog: Backlog) -> float | None:
+def catch_up_rate(backlog: WorkedOff) -> float | None:
     """Return records per second over all input streams; None when nothing was worked off.
 
     The engine's progress tells it best. An engine that works off everything in one batch tells it
@@ -41,9 +45,44 @@ def catch_up_rate(backlog: Backlog) -> float | None:
     return _by_progress(backlog.finished) or _by_outputs(backlog) or _since_start(backlog)
 
 
+def caught_up_s(behind_s: Floats) -> float | None:
+    """Return after how long an engine was no longer behind, of a series with a step of 1 s.
+
+    None where it was to the end.
+    """
+    over = np.flatnonzero(behind_s > CAUGHT_UP_S)
+    first = int(over[-1]) + 1 if len(over) else 0
+    return None if first == len(behind_s) else float(first)
+
+
+def peak_rate(backlog: WorkedOff) -> float | None:
+    """Return the most records per second that were worked off over 5 s, over all input streams.
+
+    Where no progress was reported in time the outputs tell it, unless they wait for a window's end.
+    """
+    seen = backlog.finished
+    if len(_steps(seen)) >= _FEWEST_REPORTS:
+        return _steepest(seen.at_s, seen.total.astype(np.float64))
+    if backlog.windowed or not len(backlog.emitted_ms):
+        return None
+    at_s: Floats = np.sort(backlog.emitted_ms) / 1000.0
+    total: Floats = np.linspace(0.0, backlog.records, len(at_s))
+    return _steepest(at_s, total)
+
+
+def _steepest(at_s: Floats, total: Floats) -> float | None:
+    """Return the greatest slope between two points that are 5 s apart, or a little more."""
+    later = np.searchsorted(at_s, at_s + PEAK_S)
+    first = np.flatnonzero(later < len(at_s))
+    if not len(first):
+        return None
+    later = later[first]
+    return float(np.max((total[later] - total[first]) / (at_s[later] - at_s[first])))
+
+
 def _by_progress(seen: Offsets) -> float | None:
     """Take the rate between the first and the last step of the progress."""
-    steps = np.flatnonzero(np.diff(seen.total, prepend=0) > 0)
+    steps = _steps(seen)
     if len(steps) < _FEWEST_REPORTS:
         return None
     first, last = steps[0], steps[-1]
@@ -51,14 +90,19 @@ def _by_progress(seen: Offsets) -> float | None:
     return float(seen.total[last] - seen.total[first]) / passed_s if passed_s >= LEAST_S else None
 
 
-def _by_outputs(backlog: Backlog) -> float | None:
+def _steps(seen: Offsets) -> npt.NDArray[np.int64]:
+    """Return which looks found that more was finished."""
+    return np.flatnonzero(np.diff(seen.total, prepend=0) > 0)
+
+
+def _by_outputs(backlog: WorkedOff) -> float | None:
     if not backlog.drained or backlog.windowed or len(backlog.emitted_ms) == 0:
         return None
     passed_s = float(backlog.emitted_ms.max() - backlog.emitted_ms.min()) / 1000
     return backlog.records / passed_s if passed_s >= LEAST_S else None
 
 
-def _since_start(backlog: Backlog) -> float | None:
+def _since_start(backlog: WorkedOff) -> float | None:
     """Divide what was finished by all the time that passed until then."""
     seen = backlog.finished
     done, end_s = (int(seen.total[-1]), float(seen.at_s[-1])) if len(seen.total) else (0, 0.0)

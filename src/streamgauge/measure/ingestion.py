@@ -36,7 +36,7 @@ def rates(at_s: Floats, ends: Floats, span: Span) -> dict[str, float]:
     return found
 
 
-def stairs(appended_ms: Ints) -> dict[str, float]:
+def append_runs(appended_ms: Ints) -> dict[str, float]:
     """Return how many consecutive records share an append time, and how far two are apart."""
     edges = np.flatnonzero(np.diff(appended_ms)) + 1
     if len(edges) < 2:
@@ -47,7 +47,7 @@ def stairs(appended_ms: Ints) -> dict[str, float]:
     return {**named("append_run", lengths), **named("append_step", steps_s)}
 
 
-def staircase(appended_ms: Ints, records: int) -> list[int]:
+def first_append_times(appended_ms: Ints, records: int) -> list[int]:
     """Return the append times of so many consecutive records, from the first, in milliseconds."""
     shown = appended_ms[:records]
     return [] if len(shown) < records else [int(at) for at in shown - shown[0]]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.measure.steps import Told, tell_apart
 from streamgauge.spec.answers import AnswersInEventTime
 from streamgauge.spec.trial import Counts
 
@@ -83,6 +84,7 @@ def match(
     outputs: pa.Table,
     agree: Agree,
     in_event_time: AnswersInEventTime | None = None,
+    steps: pa.Table | None = None,
 ) -> Match:
     """Match outputs with answers: the first output of a key decides, each key wants exactly one.
 
@@ -92,7 +94,23 @@ def match(
         outputs: key (null if unreadable), value, emitted, partition, offset.
         agree: tells for aligned rows of both tables whether the output is right.
         in_event_time: tells what is to be known of outputs in event time.
+        steps: `STEPS` of each output, of answers that grow. Only last steps decide; a step before
+            is intermediate when it is right, unexpected when not, and a duplicate when the steps
+            of its key do not go up.
     """
+    if steps is None:
+        return _match(expected, outputs, agree, in_event_time)
+    told = tell_apart(outputs, steps, agree)
+    last = _match(expected, outputs.take(told.last), agree, in_event_time)
+    return Match.combine([last, _before_the_last(outputs, steps, told)])
+
+
+def _match(
+    expected: pa.Table,
+    outputs: pa.Table,
+    agree: Agree,
+    in_event_time: AnswersInEventTime | None,
+) -> Match:
     pairing = _Pairing(expected, outputs)
     answered = pairing.answered
     first = outputs.take(pairing.first[answered])
@@ -106,6 +124,30 @@ def match(
         ignored=pairing.ignored_outputs,
         lenient=in_event_time.lenient(expected) if in_event_time else 0,
         optional=int(np.count_nonzero(pairing.optional & ~pairing.ignored)),
+    )
+
+
+def _before_the_last(outputs: pa.Table, steps: pa.Table, told: Told) -> Match:
+    """Count the outputs of steps before the last; right ones have a latency like any other."""
+    emitted = _int64(outputs["emitted"])
+    kinds = {"duplicate": told.duplicate, "unexpected": told.unexpected}
+    answers = steps.take(told.intermediate)
+    answers = answers.append_column("window_end", pa.nulls(len(answers), pa.int64()))
+    right = np.ones(len(answers), dtype=bool)
+    examples = []
+    for kind, rows in kinds.items():
+        kept = _earliest(rows, emitted)
+        got, step = outputs.take(kept), steps.take(kept)
+        examples.append(
+            _cut(_example_rows(kind, got["key"], step["value"], got["value"], got["emitted"]))
+        )
+    return Match(
+        counts=Counts(
+            intermediate=len(answers), **{kind: len(rows) for kind, rows in kinds.items()}
+        ),
+        latencies=_latencies(answers, outputs.take(told.intermediate), right, None),
+        examples=pa.concat_tables(examples),
+        ignored=0,
     )
 
 

@@ -98,7 +98,7 @@ def pace(
 def decide(result: TrialResult) -> Decision:
     """Tell whether the trial's rate was sustained: pass, fail, invalid or inconclusive.
 
-    What speaks against the engine beyond doubt decides before what cannot be told.
+    A clear failure takes precedence over an inconclusive check.
     """
     told = result.pace
     evidence: dict[str, Json] = told.model_dump() if told else {}
@@ -142,7 +142,7 @@ def _unsustained_because(told: Pace, result: TrialResult) -> str | None:
         return reason
     limit_s = max(2 * told.bound_s, LEAST_DRAIN_S)
     if told.drain_s is None or told.drain_s > limit_s:
-        return f"what was left after the load took more than {format_duration(limit_s)}"
+        return f"it needed more than {format_duration(limit_s)} to finish after the load"
     return result.correct.reason if result.correct.holds is False else None
 
 
@@ -155,15 +155,21 @@ def _grew(told: Pace) -> str | None:
 
 def _untold_because(told: Pace, *, quick: bool) -> str | None:
     if told.behind_p95_s is None:
-        return "neither timely offsets nor enough outputs tell how far the engine was behind"
+        return (
+            "how far the engine was behind is unknown: its offsets came too seldom, and there are"
+            " too few outputs"
+        )
     if quick:
         return None
     if told.by == "outputs" and told.latency_growth.blocks < FEWEST_BLOCKS:
-        return "without timely offsets too few outputs tell whether the engine fell behind further"
+        return (
+            "its offsets came too seldom, and there are too few outputs to see whether the engine"
+            " fell further behind"
+        )
     for name, growth in _growths(told).items():
         if growth.decision == "undecided":
             how = "" if growth.slope is None else f": it changed by {in_words(growth)}"
-            return f"whether {name} grew by more than {LIMIT:g} s/s cannot be told{how}"
+            return f"it is unclear whether {name} grew by more than {LIMIT:g} s/s{how}"
     return None
 
 

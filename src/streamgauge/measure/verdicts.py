@@ -24,8 +24,8 @@ _WORST_FIRST = (130, 70, 4, 3, 2, 1, 0)
 
 
 @dataclass(frozen=True)
-class Driver:
-    """What is known of the driver when a trial is over."""
+class LoadFacts:
+    """What is known of the load when a trial is over."""
 
     due: int
     """Records that the schedule wanted sent."""
@@ -62,123 +62,123 @@ class Drain:
     """Records or markers without an answer at the end, where that is known."""
 
 
-def valid(load: LoadSpec, driver: Driver, *, quick: bool = False) -> Verdict:
-    """Decide whether the driver, its clock and the services allow a statement about the engine.
+def valid(load: LoadSpec, facts: LoadFacts, *, quick: bool = False) -> Verdict:
+    """Decide whether sender, clocks and services allow a statement about the engine.
 
     A quick trial measures nothing, and a machine that is busy may delay its load.
     """
-    evidence = {**asdict(driver), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
-    if reason := _clock_because(driver) or _gaps_because(driver):
+    evidence = {**asdict(facts), "min_sent": load.min_sent, "max_lateness_s": load.max_lateness_s}
+    if reason := _clock_because(facts) or _gaps_because(facts):
         return Verdict(holds=False, reason=reason, evidence=evidence)
-    if reason := _late_because(load, driver):
+    if reason := _late_because(load, facts):
         return Verdict(holds=None if quick else False, reason=reason, evidence=evidence)
-    if driver.lateness_p99_s is None:
-        reason = "the inputs could not be read back, so nobody knows how late they were"
+    if facts.lateness_p99_s is None:
+        reason = "the inputs could not be read back, so their lateness is unknown"
         return Verdict(holds=None, reason=reason, evidence=evidence)
     reason = (
-        f"the driver sent {_percent(driver.sent, driver.due)} of what was due,"
-        f" 99 % of it at most {format_duration(driver.lateness_p99_s)} late{_apart(driver)}"
+        f"the sender sent {_percent(facts.sent, facts.due)} of what was due,"
+        f" 99 % of it at most {format_duration(facts.lateness_p99_s)} late{_apart(facts)}"
     )
     return Verdict(holds=True, reason=reason, evidence=evidence)
 
 
-def steady(driver: Driver) -> Verdict:
+def steady(facts: LoadFacts) -> Verdict:
     """Decide whether the clocks allow a statement about the broker alone."""
-    evidence = asdict(driver)
-    if reason := _clock_because(driver):
+    evidence = asdict(facts)
+    if reason := _clock_because(facts):
         return Verdict(holds=False, reason=reason, evidence=evidence)
-    reason = "the clock was steady and nothing died; how much was taken is the result"
-    return Verdict(holds=True, reason=f"{reason}{_apart(driver)}", evidence=evidence)
+    reason = "the clock was steady and nothing died; the rate that was reached is the result"
+    return Verdict(holds=True, reason=f"{reason}{_apart(facts)}", evidence=evidence)
 
 
-def _clock_because(driver: Driver) -> str | None:
+def _clock_because(facts: LoadFacts) -> str | None:
     bound = format_duration(CLOCK_BOUND_S)
-    if abs(driver.clock_moved_s) >= CLOCK_BOUND_S:
+    if abs(facts.clock_moved_s) >= CLOCK_BOUND_S:
         return (
-            f"the clock moved by {format_duration(driver.clock_moved_s)} during the trial"
+            f"the clock moved by {format_duration(facts.clock_moved_s)} during the trial"
             f" (less than {bound} is needed); repeat it when time synchronization has settled"
         )
-    if driver.clock_offset_s is not None and abs(driver.clock_offset_s) >= CLOCK_BOUND_S:
+    if facts.clock_offset_s is not None and abs(facts.clock_offset_s) >= CLOCK_BOUND_S:
         return (
-            f"the clock of a remote service is {format_duration(abs(driver.clock_offset_s))} off"
+            f"the clock of a remote service is {format_duration(abs(facts.clock_offset_s))} off"
             f" (less than {bound} is needed); synchronize the hosts"
         )
     return None
 
 
-def _apart(driver: Driver) -> str:
-    if driver.clock_offset_s is None:
+def _apart(facts: LoadFacts) -> str:
+    if facts.clock_offset_s is None:
         return ""
-    apart = format_duration(abs(driver.clock_offset_s))
+    apart = format_duration(abs(facts.clock_offset_s))
     return f"; the services' clocks are at most {apart} off"
 
 
-def _late_because(load: LoadSpec, driver: Driver) -> str | None:
-    if _short(load, driver):
+def _late_because(load: LoadSpec, facts: LoadFacts) -> str | None:
+    if _short(load, facts):
         return (
-            f"the driver sent {_percent(driver.sent, driver.due)} of what was due"
-            f" (at least {100 * load.min_sent:g} % is needed); {_limit(load, driver)}"
+            f"the sender sent {_percent(facts.sent, facts.due)} of what was due"
+            f" (at least {100 * load.min_sent:g} % is needed); {_limit(load, facts)}"
         )
-    if driver.lateness_p99_s is not None and driver.lateness_p99_s > load.max_lateness_s:
+    if facts.lateness_p99_s is not None and facts.lateness_p99_s > load.max_lateness_s:
         return (
-            f"1 % of the records came {format_duration(driver.lateness_p99_s)} late or more"
+            f"1 % of the records came {format_duration(facts.lateness_p99_s)} late or more"
             f" (at most {format_duration(load.max_lateness_s)} is allowed);"
-            f" {_limit(load, driver)}"
+            f" {_limit(load, facts)}"
         )
     return None
 
 
-def _gaps_because(driver: Driver) -> str | None:
-    if driver.unclosed <= MOST_UNCLOSED * driver.windows:
+def _gaps_because(facts: LoadFacts) -> str | None:
+    if facts.unclosed <= MOST_UNCLOSED * facts.windows:
         return None
     return (
-        f"the load had gaps: after {driver.unclosed:,} of {driver.windows:,} windows a partition"
+        f"the load had gaps: after {facts.unclosed:,} of {facts.windows:,} windows a partition"
         " had no record in the next one, so nothing closed them"
         f" (at most {100 * MOST_UNCLOSED:g} % is allowed); see whether the broker stalled, or use"
         " -E mode=microbatch"
     )
 
 
-def _limit(load: LoadSpec, driver: Driver) -> str:
+def _limit(load: LoadSpec, facts: LoadFacts) -> str:
     """Tell who was the limit, the broker or the sender, and what to do."""
-    if driver.errors:
+    if facts.errors:
         return (
-            f"{driver.errors:,} records were given up without an acknowledgement:"
+            f"{facts.errors:,} records were given up without an acknowledgement:"
             " see the broker's log and its disk"
         )
-    if driver.handed_over is not None and driver.handed_over >= load.min_sent * driver.due:
+    if facts.handed_over is not None and facts.handed_over >= load.min_sent * facts.due:
         return (
-            f"{_percent(driver.handed_over, driver.due)} left the sender, so the rest was lost on"
+            f"{_percent(facts.handed_over, facts.due)} left the sender, so the rest was lost on"
             " the way: without acknowledgements nothing is sent again (-L acks=1)"
         )
-    if driver.backpressure_s > load.max_lateness_s:
+    if facts.backpressure_s > load.max_lateness_s:
         return (
-            f"the sender's buffer was full for {format_duration(driver.backpressure_s)}, so the"
+            f"the sender's buffer was full for {format_duration(facts.backpressure_s)}, so the"
             " broker was the limit: lower the rate, or raise --partitions, -L batch or -L linger"
         )
-    sent_late_s = driver.send_lateness_p99_s
-    if sent_late_s is not None and sent_late_s <= load.max_lateness_s and not _short(load, driver):
+    sent_late_s = facts.send_lateness_p99_s
+    if sent_late_s is not None and sent_late_s <= load.max_lateness_s and not _short(load, facts):
         return (
             f"99 % were sent at most {format_duration(sent_late_s)} late, so the broker was the"
             " limit: lower the rate or give the broker a core of its own"
         )
     return (
         "the sender was the limit: lower the rate, give it a core of its own"
-        f" or share the load (-L senders={driver.senders + 1})"
+        f" or share the load (-L senders={facts.senders + 1})"
     )
 
 
-def _short(load: LoadSpec, driver: Driver) -> bool:
-    return bool(driver.due) and driver.sent / driver.due < load.min_sent
+def _short(load: LoadSpec, facts: LoadFacts) -> bool:
+    return bool(facts.due) and facts.sent / facts.due < load.min_sent
 
 
-def took(load: LoadSpec, driver: Driver) -> Verdict:
+def took(load: LoadSpec, facts: LoadFacts) -> Verdict:
     """Decide whether the broker took the load that it was offered."""
-    evidence = {**asdict(driver), "min_sent": load.min_sent}
-    share = f"the broker took {_percent(driver.sent, driver.due)} of what was due"
-    if _short(load, driver):
-        return Verdict(holds=False, reason=f"{share}; {_limit(load, driver)}", evidence=evidence)
-    late_s = driver.send_lateness_p99_s
+    evidence = {**asdict(facts), "min_sent": load.min_sent}
+    share = f"the broker took {_percent(facts.sent, facts.due)} of what was due"
+    if _short(load, facts):
+        return Verdict(holds=False, reason=f"{share}; {_limit(load, facts)}", evidence=evidence)
+    late_s = facts.send_lateness_p99_s
     late = "" if late_s is None else f", 99 % of it sent at most {format_duration(late_s)} late"
     return Verdict(holds=True, reason=f"{share}{late}", evidence=evidence)
 
@@ -204,12 +204,14 @@ def correct(
         if evidence[kind]
     }
     if not faults:
-        reason = f"all {counts.expected:,} expected outputs are right and there once"
+        reason = f"all {counts.expected:,} expected outputs are right, each exactly once"
+        if counts.intermediate:
+            reason += f", after {counts.intermediate:,} right intermediate ones"
         return Verdict(holds=True, reason=reason, evidence=evidence)
     if not drain.drained and set(faults) == {"missing"}:
         reason = (
             f"{counts.missing:,} of {counts.expected:,} expected outputs are missing,"
-            " but the engine had not come to the end"
+            " but the engine had not finished"
         )
         return Verdict(holds=None, reason=reason, evidence=evidence)
     found = ", ".join(f"{number:,} {kind}" for kind, number in faults.items())
@@ -223,8 +225,20 @@ def _untold_because(counts: Counts | None, *, answers: bool, engine_died: bool) 
     if engine_died:
         return "the engine died, so its outputs are incomplete"
     if counts is None:
-        return "the topics could not be read back, so nothing was compared"
+        return "the topics could not be read back, so no output was compared"
     return None
+
+
+def caught_up(drain: Drain, after_s: float | None, *, engine_died: bool = False) -> Verdict:
+    """Decide whether the engine caught up with a backlog in the measured time."""
+    if engine_died:
+        return Verdict(holds=None, reason="the engine died before the end")
+    evidence = {"caught_up_after_s": after_s}
+    if after_s is None or not drain.drained:
+        reason = "the engine did not catch up with the backlog in the measured time"
+        return Verdict(holds=False, reason=reason, evidence=evidence)
+    reason = f"the engine caught up with the backlog {format_duration(after_s)} after its start"
+    return Verdict(holds=True, reason=reason, evidence=evidence)
 
 
 def kept_up(
@@ -261,7 +275,7 @@ def kept_up(
     if early is None and outputs < FEWEST_OUTPUTS:
         early = (
             None,
-            f"{outputs} outputs are too few to tell (at least {FEWEST_OUTPUTS} are needed)",
+            f"{outputs} outputs are too few to judge (at least {FEWEST_OUTPUTS} are needed)",
         )
     holds, reason = early or _pace(trend, p95_s, bound_s)
     return Verdict(holds=holds, reason=reason, evidence=evidence)
@@ -302,14 +316,14 @@ _Decided = tuple[bool | None, str]
 def _pace_without_measuring(drain: Drain, *, quick: bool, engine_died: bool) -> _Decided | None:
     # A dead engine cannot drain: that it died says more than that it did not come to the end.
     if engine_died:
-        return None, "the engine died before it could show its pace"
+        return None, "the engine died before its pace could be judged"
     if drain.drained is None:
-        return None, "the trial ended before the engine could come to the end"
+        return None, "the trial ended before the engine could finish"
     if not drain.drained:
         left = "" if drain.outstanding is None else f", {drain.outstanding:,} outstanding"
-        return False, f"not drained{left}: the engine did not come to the end in time"
+        return False, f"not drained{left}: the engine did not finish in time"
     if quick:
-        return None, "a quick trial is too short to tell"
+        return None, "a quick trial is too short to judge the pace"
     return None
 
 
@@ -321,7 +335,7 @@ def _pace(trend: Trend, p95_s: float | None, bound_s: float) -> _Decided:
         return False, _behind("outputs were", p95_s, bound_s)
     if trend.decision == "undecided" or p95_s is None:
         told = "" if trend.slope is None else f": it changed by {in_words(trend)}"
-        return None, f"whether the latency grew by more than {limit} cannot be told{told}"
+        return None, f"it is unclear whether the latency grew by more than {limit}{told}"
     return True, (
         f"the latency did not grow by more than {limit} and outputs were at most"
         f" {format_duration(p95_s)} behind in 95 % of the last third"

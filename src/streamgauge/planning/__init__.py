@@ -12,8 +12,8 @@ from streamgauge.planning.parts import (
     trial_job,
     trial_query,
 )
+from streamgauge.planning.plan import plan_run
 from streamgauge.planning.presets import preset_names, read_preset
-from streamgauge.planning.run import plan_run
 from streamgauge.planning.services import choose_services, needed_services
 from streamgauge.planning.trial import settle
 

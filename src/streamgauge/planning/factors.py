@@ -185,7 +185,7 @@ def _wins(name: str, origin: Origin, plain: Mapping[str, Asked]) -> bool:
 def _rivals(name: str, plain: Mapping[str, Asked]) -> Iterator[Asked]:
     """Yield what else gives a factor's setting a value; a load's shape tells its rate."""
     setting, option = _place(name)
-    for rival in (setting, "schedule") if name == "rate" else (setting,):
+    for rival in (setting, "shape") if name == "rate" else (setting,):
         asked = plain.get(rival)
         if asked is not None and (option is None or _has(asked, option)):
             yield asked
@@ -199,7 +199,7 @@ def _without(plain: Mapping[str, Asked], name: str) -> dict[str, Asked]:
     """Leave out what gives a factor's setting a value."""
     setting, option = _place(name)
     if option is None:
-        gone = {setting, "schedule"} if name == "rate" else {setting}
+        gone = {setting, "shape"} if name == "rate" else {setting}
         return {key: asked for key, asked in plain.items() if key not in gone}
     if setting not in plain:
         return dict(plain)

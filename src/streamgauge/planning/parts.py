@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.load import arrivals
 from streamgauge.spec.act import Act
-from streamgauge.spec.engine import Engine, HasInstances, JobSpec
+from streamgauge.spec.engine import Engine, HasInstances
 from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.profile import Profiler
 from streamgauge.spec.run import RunSpec

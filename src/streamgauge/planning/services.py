@@ -10,8 +10,9 @@ from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.parts import trial_services
 from streamgauge.services import choice
-from streamgauge.services.service import Options, Startable
-from streamgauge.spec.addresses import Given
+from streamgauge.services.addresses import Given
+from streamgauge.services.running import Options
+from streamgauge.services.service import Startable
 from streamgauge.spec.run import RunSpec
 
 

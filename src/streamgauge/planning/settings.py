@@ -105,7 +105,7 @@ class Settings(Model):
     experiment_options: Pairs = Field(_UNSET, examples=["experiment_options: {survey: true}"])
     transport: Text = _UNSET
     rates: Rates = Field(_UNSET, examples=["rates: [1k/s, 10k/s]"])
-    schedule: Text = Field(_UNSET, examples=["schedule: poisson:10k/s"])
+    shape: Text = Field(_UNSET, examples=["shape: poisson:10k/s"])
     duration: Duration = Field(_UNSET, examples=["duration: 5m"])
     warmup: Duration = Field(_UNSET, examples=["warmup: 90s"])
     repeats: Count = _UNSET
@@ -120,7 +120,7 @@ class Settings(Model):
     )
     seed: Whole = _UNSET
     load: Annotated[Any, AfterValidator(guarded(check_loads))] = Field(
-        _UNSET, examples=["load: {acks: all, batch: 64KiB}; a shape is schedule: poisson:10k/s"]
+        _UNSET, examples=["load: {acks: all, batch: 64KiB}; a shape is shape: poisson:10k/s"]
     )
     senders: Text = Field(_UNSET, examples=["senders: spark=spark://host:7077"])
     vary: dict[Text, Any] = Field(_UNSET, examples=["vary: {rate: [1k/s, 10k/s]}"])
@@ -199,7 +199,7 @@ _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "rates": ("rates", lambda value: tuple(parse_rate(str(rate)) for rate in value)),
     "duration": ("duration_s", lambda value: parse_duration(str(value))),
     "warmup": ("warmup_s", lambda value: parse_duration(str(value))),
-    "schedule": ("schedule", lambda value: arrivals.settle(str(value))),
+    "shape": ("shape", lambda value: arrivals.settle(str(value))),
     "partitions": ("partitions", _whole),
     "seed": ("seed", _whole),
     "cores": ("resources", lambda value: {"cores": _whole(value)}),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MARKS = {True: "✓", False: "✗", None: "–"}
 """Of a verdict that holds, that does not, and that is open, in a text."""
 MOST_WARNINGS = 50
-_NOTHING = "No trial has finished: there is nothing to tell yet."
+_NOTHING = "No trial has finished yet."
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
         "answered wrongly": [r for r in results if r.correct.holds is False],
         "did not keep up": [r for r in results if r.kept_up.holds is False],
         "missed an objective": [r for r in sound if not all(_met(record, r))],
-        "not to be judged in full": [r for r in results if _untold(record, r)],
+        "not fully judged": [r for r in results if _untold(record, r)],
     }
     found = {words: those for words, those in counted.items() if those}
     if not found:
@@ -133,7 +133,7 @@ def _label(result: TrialResult) -> str:
 
 
 def _verb(words: str, number: int) -> str:
-    if words not in {"invalid", "not to be judged in full"}:
+    if words not in {"invalid", "not fully judged"}:
         return ""
     return "is " if number == 1 else "are "
 

@@ -116,7 +116,7 @@ def _published(result: TrialResult) -> dict[str, Cell]:
         "mean": metrics.get(f"{latency}.mean"),
         "input": result.inputs,
         "expected": counts.expected,
-        "actual": counts.outputs,
+        "actual": counts.final,
         "false_outputs": false_outputs,
         "correctness_percent": 100 * counts.correct / counts.expected if counts.expected else None,
         "validator_seconds": metrics.get("validation.seconds"),
@@ -136,6 +136,7 @@ def _details(result: TrialResult) -> dict[str, Cell]:
         "missing": counts.missing,
         "duplicate": counts.duplicate,
         "unexpected": counts.unexpected,
+        "intermediate": counts.intermediate,
     }
 
 

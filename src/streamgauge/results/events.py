@@ -16,7 +16,7 @@ from streamgauge.spec.values import Json
 
 Phase = Literal[
     "prepare",
-    "preload",
+    "send backlog",
     "start",
     "consume",
     "warm-up",
@@ -29,8 +29,10 @@ Phase = Literal[
 ]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 """All phases that a trial may have, in their order; `phases_of` tells those of one."""
-_ALONE = frozenset[Phase]({"preload", "read back"})
-_OF_BACKLOG = frozenset[Phase]({"prepare", "preload", "start", "drain", "stop", "validate"})
+_ALONE = frozenset[Phase]({"send backlog", "read back"})
+_OF_BACKLOG = frozenset[Phase]({"prepare", "send backlog", "start", "drain", "stop", "validate"})
+_GATHERED = frozenset[Phase]({"consume", "warm-up", "read back"})
+"""Not those of a trial whose backlog gathers before the engine starts."""
 _WITH_ENGINE = frozenset[Phase]({"consume", "drain", "validate"})
 TOLD = ("latency.p50", "latency.p99")
 """Metrics of a finished trial that are shown beside its verdicts."""
@@ -53,11 +55,12 @@ def begins(
 
 def phases_of(trial: TrialSpec) -> tuple[Phase, ...]:
     """Return the phases of a trial: of a backlog, of a load, or of a load without an engine."""
-    if trial.preload:
+    if trial.backlog:
         return tuple(phase for phase in PHASES if phase in _OF_BACKLOG)
     if trial.engine is None:
-        return tuple(phase for phase in PHASES if phase not in _WITH_ENGINE | {"preload"})
-    return tuple(phase for phase in PHASES if phase not in _ALONE)
+        return tuple(phase for phase in PHASES if phase not in _WITH_ENGINE | {"send backlog"})
+    left_out = _GATHERED if trial.gathers else _ALONE
+    return tuple(phase for phase in PHASES if phase not in left_out)
 
 
 def count_trials(experiment: Experiment) -> int:

@@ -23,19 +23,19 @@ def differing(specs: Sequence[TrialSpec]) -> list[str]:
     return [name for name in factors(specs) if len({spec.factors.get(name) for spec in specs}) > 1]
 
 
-def shape(spec: TrialSpec) -> str | None:
+def shape_of(spec: TrialSpec) -> str | None:
     """Return the load's shape as it was asked for; None for a constant rate.
 
     Of a recording the file's name is enough.
     """
-    if spec.schedule is None:
+    if spec.shape is None:
         return None
-    name, _, what = spec.schedule.partition(":")
-    return f"{name}:{PurePath(what).name}" if name == "replay" else spec.schedule
+    name, _, what = spec.shape.partition(":")
+    return f"{name}:{PurePath(what).name}" if name == "replay" else spec.shape
 
 
 def named(spec: TrialSpec) -> str:
     """Name a trial as people tell it apart: query, rate and what else was varied."""
     varied = "".join(f", {name}={value}" for name, value in spec.factors.items() if name != RATE)
-    shaped = f" ({shape(spec)})" if spec.schedule else ""
+    shaped = f" ({shape_of(spec)})" if spec.shape else ""
     return f"{spec.query} at {format_rate(spec.rate)}{shaped}{varied}"

@@ -29,7 +29,7 @@ from streamgauge.spec.reading import first_fault
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import Model, TrialResult
 
-SCHEMA = 2
+SCHEMA = 3
 _MAY_CONTROL = re.compile(rb"\\u00|\\[bfr]|\x7f|\xc2[\x80-\x9f]")
 """How a control character is written in JSON; without any a file needs no second look."""
 RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]

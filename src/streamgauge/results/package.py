@@ -123,7 +123,7 @@ def _load_and_times(spec: RunSpec) -> dict[str, Json]:
         "duration": _seconds(spec.duration_s),
         "warmup": _seconds(spec.warmup_s),
     }
-    return times if spec.schedule else {"rates": [_rate(rate) for rate in spec.rates], **times}
+    return times if spec.shape else {"rates": [_rate(rate) for rate in spec.rates], **times}
 
 
 def _needed(package: str) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _notes(record: RunRecord) -> list[str]:
         )
     if spec.load.spark:
         notes.append("The tasks of a Spark cluster sent the load: --senders spark=URL.")
-    named = [*spec.parameters.values(), (spec.schedule or "").partition(":")[2]]
+    named = [*spec.parameters.values(), (spec.shape or "").partition(":")[2]]
     for value in named:
         if isinstance(value, str) and value and Path(value).is_file():
             notes.append(f"It needs a file that is not in here: {value}")

@@ -54,7 +54,7 @@ def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
         return [result.cause]
     verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
     if result.spec.engine is None:
-        verdicts = (result.valid, result.kept_up)  # nobody expects answers
+        verdicts = (result.valid, result.kept_up)  # no answers are expected
     told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
     for objective in map(parse_objective, objectives):
         found = objective.check(result.metrics)

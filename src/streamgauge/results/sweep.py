@@ -115,7 +115,7 @@ def _series(seen: _Seen, factors: Sequence[str], settings: Sequence[str]) -> Ite
 
 def _settings(spec: TrialSpec) -> dict[str, str]:
     typed = {**spec.parameters, **spec.load.model_dump(mode="json")}
-    shape = {"shape": spec.schedule} if spec.schedule else {}
+    shape = {"shape": spec.shape} if spec.shape else {}
     return {**spec.engine_options, **{name: str(value) for name, value in typed.items()}, **shape}
 
 

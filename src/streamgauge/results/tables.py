@@ -46,6 +46,7 @@ _TRIALS = pa.schema(
         ("inputs", pa.int64()),
         *((f"outputs.{name}", pa.int64()) for name in ("expected", "correct", "wrong")),
         *((f"outputs.{name}", pa.int64()) for name in ("missing", "duplicate", "unexpected")),
+        ("outputs.intermediate", pa.int64()),
     ]
 )
 _WHICH = pa.schema(

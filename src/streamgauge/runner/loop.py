@@ -23,7 +23,8 @@ from streamgauge.runner.readiness import check_disk, check_ready
 from streamgauge.runner.services import ServiceSet
 from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
-from streamgauge.services.service import RunningService, Startable
+from streamgauge.services.running import RunningService
+from streamgauge.services.service import Startable
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec

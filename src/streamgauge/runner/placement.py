@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.planning import trial_job
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.trial import TrialSpec

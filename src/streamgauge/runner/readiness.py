@@ -19,7 +19,8 @@ from streamgauge.planning import (
 )
 from streamgauge.services import runtime
 from streamgauge.services.spark.endpoint import SparkEndpoint
-from streamgauge.spec.engine import Fetches, Problem
+from streamgauge.spec.engine import Fetches
+from streamgauge.spec.jobs import Problem
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.trial.bench import Announce

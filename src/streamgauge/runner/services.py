@@ -7,7 +7,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge.services.service import Embedded, RunningService, Sized, Startable, start_all
+from streamgauge.services.embedded import Embedded
+from streamgauge.services.running import RunningService
+from streamgauge.services.service import Sized, Startable
+from streamgauge.services.starting import start_all
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.trial import ResourceSpec
 

@@ -13,8 +13,9 @@ from streamgauge import registry
 from streamgauge.errors import NotReady, StreamgaugeError, UsageError, unknown_name
 from streamgauge.jobfile import variable
 from streamgauge.metrics import is_role
-from streamgauge.services.service import Options, Service, Startable
-from streamgauge.spec.addresses import Given
+from streamgauge.services.addresses import Given
+from streamgauge.services.running import Options
+from streamgauge.services.service import Service, Startable
 from streamgauge.spec.reading import read
 
 _ROLES = ("engine", "sender", "harness")

@@ -15,10 +15,11 @@ from streamgauge import process
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jobfile import variable
 from streamgauge.services import runtime
+from streamgauge.services.addresses import Given
 from streamgauge.services.choice import check_names, embedded, in_order, loadable, service
-from streamgauge.services.runtime import Instance, Note, Record, silent
-from streamgauge.services.service import Options, RunningService, start_all
-from streamgauge.spec.addresses import Given
+from streamgauge.services.running import Options, RunningService
+from streamgauge.services.runtime import Instance, InstanceRecord, Note, silent
+from streamgauge.services.starting import start_all
 from streamgauge.spec.endpoints import Endpoint
 
 
@@ -123,7 +124,7 @@ def _startable(names: Iterable[str], progress: Note) -> list[str]:
     return found
 
 
-def _running(instance: Instance, record: Record) -> RunningService[Endpoint]:
+def _running(instance: Instance, record: InstanceRecord) -> RunningService[Endpoint]:
     """Return a service that is up already, for those that need it."""
     kind, variables = service(instance.service), dict(_variables(instance, record))
     endpoint = kind.parse(Given(record.address, from_env=True), {**os.environ, **variables})
@@ -135,7 +136,7 @@ def _turn() -> AbstractContextManager[None]:
     return runtime.locked(runtime.runtime_dir() / "services.lock")
 
 
-def _ours() -> list[tuple[Instance, Record]]:
+def _ours() -> list[tuple[Instance, InstanceRecord]]:
     """Return the detached services that run: number, start and marker must agree."""
     return [
         (instance, record)
@@ -144,7 +145,7 @@ def _ours() -> list[tuple[Instance, Record]]:
     ]
 
 
-def _abandoned() -> list[tuple[Instance, Record]]:
+def _abandoned() -> list[tuple[Instance, InstanceRecord]]:
     """Return the instances whose owner is gone, and the detached ones whose process is gone."""
     return [
         (instance, record)
@@ -153,14 +154,14 @@ def _abandoned() -> list[tuple[Instance, Record]]:
     ]
 
 
-def _serves(instance: Instance, record: Record) -> bool:
+def _serves(instance: Instance, record: InstanceRecord) -> bool:
     """Tell whether all recorded processes still run and are those that we started."""
     return bool(record.processes) and all(
         seen.alive and process.belongs(seen, instance.folder) for seen in record.processes
     )
 
 
-def _stop(instance: Instance, record: Record) -> None:
+def _stop(instance: Instance, record: InstanceRecord) -> None:
     for seen in record.processes:
         seen.end(signal.Signals(record.stop_signal))
     instance.remove()
@@ -175,7 +176,7 @@ def _remove_leftovers() -> None:
         shutil.rmtree(orphan, ignore_errors=True)
 
 
-def _status(instance: Instance, record: Record) -> Status:
+def _status(instance: Instance, record: InstanceRecord) -> Status:
     return Status(
         instance.service,
         True,
@@ -186,7 +187,7 @@ def _status(instance: Instance, record: Record) -> Status:
     )
 
 
-def _variables(instance: Instance, record: Record) -> Iterator[tuple[str, str]]:
+def _variables(instance: Instance, record: InstanceRecord) -> Iterator[tuple[str, str]]:
     yield variable(instance.service), record.address
     if instance.secret_file.exists():
         yield variable(instance.service, "password_file"), str(instance.secret_file)

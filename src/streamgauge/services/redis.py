@@ -22,15 +22,12 @@ from streamgauge.errors import NotReady, TrialInvalid, UsageError
 from streamgauge.files import write_atomically
 from streamgauge.jobfile import variable
 from streamgauge.process import Process
+from streamgauge.services.addresses import Given, UrlForm, url_host, without_secret
+from streamgauge.services.embedded import Embedded
+from streamgauge.services.given import GivenService, measure_offset
+from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import (
-    Embedded,
-    GivenService,
-    Options,
-    Startable,
-    measure_offset,
-)
-from streamgauge.spec.addresses import Given, UrlForm, url_host, without_secret
+from streamgauge.services.service import Startable
 from streamgauge.spec.endpoints import Endpoint, secret
 from streamgauge.spec.reading import guarded
 from streamgauge.units import parse_size

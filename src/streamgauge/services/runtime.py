@@ -108,7 +108,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Record:
+class InstanceRecord:
     """What is written down of an instance, for those who come after us."""
 
     service: str
@@ -120,7 +120,7 @@ class Record:
     address: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Record:
+    def parse(cls, text: str) -> InstanceRecord:
         """Read a record back."""
         fields = json.loads(text)
         owner = fields["owner"] and Seen(**fields["owner"])
@@ -137,7 +137,7 @@ class Instance:
 
     service: str
     folder: Path
-    """Record, log and secret; in the runtime folder."""
+    """InstanceRecord, log and secret; in the runtime folder."""
     data: Path
     """Topics or tables; in the data folder."""
 
@@ -147,18 +147,20 @@ class Instance:
         name = f"{service}-{secrets.token_hex(4)}"
         instance = cls(service, runtime_dir() / name, data_dir() / name)
         instance.folder.mkdir(mode=0o700)
-        instance.write_record(Record(service, str(instance.data), owner=Seen.of(os.getpid())))
+        instance.write_record(
+            InstanceRecord(service, str(instance.data), owner=Seen.of(os.getpid()))
+        )
         instance.data.mkdir(mode=0o700)
         (instance.data / "instance").write_text(str(instance.folder), encoding="utf-8")
         return instance
 
     @classmethod
-    def found(cls) -> list[tuple[Instance, Record]]:
+    def found(cls) -> list[tuple[Instance, InstanceRecord]]:
         """Return all instances of this user, with their records."""
         instances = []
         for path in sorted(runtime_dir().glob("*/record.json")):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-                record = Record.parse(path.read_text(encoding="utf-8"))
+                record = InstanceRecord.parse(path.read_text(encoding="utf-8"))
                 instances.append((cls(record.service, path.parent, Path(record.data)), record))
         return instances
 
@@ -182,7 +184,7 @@ class Instance:
         """Return the service's log file."""
         return self.folder / f"{self.service}.log"
 
-    def write_record(self, record: Record) -> None:
+    def write_record(self, record: InstanceRecord) -> None:
         """Write down who owns the instance and which process serves it."""
         text = json.dumps(dataclasses.asdict(record))
         write_atomically(self.folder / "record.json", text, 0o600)

@@ -83,6 +83,28 @@ class AnswersInGroups(Answers, Protocol):
 
 
 @runtime_checkable
+class AnswersInSteps(Answers, Protocol):
+    """Ability of answers: they grow, and an engine may tell any of their steps before the last.
+
+    `merge` returns the last step of each key. The steps of a key go up in the log of outputs.
+    """
+
+    def steps(self, partials: pa.Table, outputs: pa.Table, context: AnswerContext) -> pa.Table:
+        """Return for each output the step that it claims to be.
+
+        Args:
+            partials: Expected rows, as `merge` gets them.
+            outputs: Of the same keys.
+            context: That of `merge`.
+
+        Returns:
+            `step` and `last` (int64, from 1): which step it is and how many its key has, both null
+            where it is none of them. Of a step before the last also `key` (string) that no other
+            step has, `value`, `intended` and `appended`, as in an expected row.
+        """
+
+
+@runtime_checkable
 class AnswersInEventTime(Answers, Protocol):
     """Ability of answers: outputs have times of their own, and records may come too late."""
 

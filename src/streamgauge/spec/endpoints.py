@@ -84,7 +84,7 @@ class Endpoints:
     transport: str
     """Name of what carries the records."""
     via: Endpoint
-    """By what they travel: a broker, the driver's queues."""
+    """By what they travel: a broker, the harness's queues."""
     inputs: Mapping[str, str]
     """Topic, or what else the transport calls it, of each input stream."""
     output: str | None

@@ -3,64 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from streamgauge.jobfile import JobSpec
-from streamgauge.spec.endpoints import Endpoint, Endpoints
+from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.jobs import Modes, Problem, Progress, Resources
 from streamgauge.spec.trial import InstanceSeen
-
-__all__ = [
-    "Engine",
-    "Fetches",
-    "Job",
-    "JobSpec",
-    "Problem",
-    "Progress",
-    "ReportsProgress",
-    "Resources",
-]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that keeps an engine from running, and what to do about it."""
-
-    what: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What the engine's processes may use."""
-
-    cpus: tuple[int, ...]
-    """Of this machine: all of the engine, or where it has instances what directs them."""
-    cluster: Endpoint | None = None
-    """The service that runs its instances; None for an engine in one process."""
-
-
-@dataclass(frozen=True)
-class Modes:
-    """In which modes an engine can run a query."""
-
-    allowed: tuple[str, ...]
-    """The default first."""
-    refused: Mapping[str, str]
-    """The others, each with the reason."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far an engine says it has come."""
-
-    finished: Mapping[tuple[str, int], int]
-    """Next offset to be read, by (stream, partition), of all finished work."""
-    idle: bool
-    """Nothing was left to do when this was reported."""
-    at: float
-    """When it was reported, epoch seconds."""
 
 
 class Job(Protocol):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from streamgauge.spec.engine import Problem
+from streamgauge.spec.jobs import Problem
 
 
 class Profiler(Protocol):

@@ -1,30 +1,43 @@
-"""The records of a trial, read back when it is over."""
+"""Records of a trial: as they are sent, as they lie in a stream, and all that went through."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from streamgauge.spec.transport import Records
 
 
-class Records(Protocol):
-    """All records of one stream or output; instances are sent to other processes."""
+@dataclass(frozen=True)
+class Record:
+    """One record as it lies in a stream."""
 
-    @property
-    def in_columns(self) -> bool:
-        """Tell whether they come as columns of numbers, which need no parsing."""
+    partition: int
+    offset: int
+    timestamp_ms: int
+    """When it was appended."""
+    value: bytes
 
-    def extent(self) -> list[tuple[int, int]]:
-        """Return the first and the next offset of each partition."""
 
-    def newest_ms(self) -> int | None:
-        """Return the greatest append time, None without records."""
+@dataclass(frozen=True)
+class Single:
+    """A record that is sent on its own, as a marker is."""
 
-    def read(self, partition: int, start: int, stop: int) -> Iterator[pa.RecordBatch]:
-        """Yield the records with offsets from `start` up to `stop`, all of them, in order."""
+    topic: str
+    """The stream, by the name of its place in `Endpoints`."""
+    partition: int
+    value: bytes
+    key: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Appended:
+    """Where and when a record was appended."""
+
+    offset: int
+    at_ms: int
 
 
 @dataclass(frozen=True)

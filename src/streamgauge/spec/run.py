@@ -68,7 +68,7 @@ class RunSpec(Model):
     transport: str = "kafka"
     rates: tuple[float, ...] = Field(default=(1000.0,), min_length=1)
     """Records per second and input stream; one trial for each."""
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape (--load); the rate is then its mean."""
     duration_s: float = Field(default=300.0, gt=0)
     warmup_s: float = Field(default=90.0, ge=0)

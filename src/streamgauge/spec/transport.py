@@ -7,14 +7,14 @@ look at what was sent, to read it back and to delete it. It is registered in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
-from streamgauge.spec.records import Recorded
+from streamgauge.spec.offering import Backlog, Sending
+from streamgauge.spec.records import Appended, Record, Recorded, Single
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,41 +26,21 @@ Counters = Callable[[float], Mapping[str, float]]
 """Tells what a broker counts itself; called once a second with the time."""
 
 
-@dataclass(frozen=True)
-class Record:
-    """One record as it lies in a stream."""
-
-    partition: int
-    offset: int
-    timestamp_ms: int
-    """When it was appended."""
-    value: bytes
-
-
-@dataclass(frozen=True)
-class Backlog:
-    """What is offered at first to guess a rate: records that lie there before the engine starts."""
-
-    rate: float = 100_000.0
-    duration_s: float = 10.0
-    greater: Mapping[float, int] = field(default_factory=dict)
-    """Times of it that follow where an engine was through in so many seconds: most of them may
-    have been its start."""
+class Records(Protocol):
+    """All records of one stream or output; instances are sent to other processes."""
 
     @property
-    def records(self) -> float:
-        """How many lie there per input stream."""
-        return self.rate * self.duration_s
+    def in_columns(self) -> bool:
+        """Tell whether they come as columns of numbers, which need no parsing."""
 
+    def extent(self) -> list[tuple[int, int]]:
+        """Return the first and the next offset of each partition."""
 
-@dataclass(frozen=True)
-class Sending:
-    """The program that sends the load: it is given the path of a `SenderJob`."""
+    def newest_ms(self) -> int | None:
+        """Return the greatest append time, None without records."""
 
-    program: str = "streamgauge.load.sender"
-    """A module; the default sends what `TakesRecords.outgoing` takes."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    """What it must know and no file may say."""
+    def read(self, partition: int, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Yield the records with offsets from `start` up to `stop`, all of them, in order."""
 
 
 class Tail(Protocol):
@@ -170,25 +150,6 @@ class Producer(Protocol):
         """Wait until all is delivered; return how much is not."""
 
     def __len__(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class Single:
-    """A record that is sent on its own, as a marker is."""
-
-    topic: str
-    """The stream, by the name of its place in `Endpoints`."""
-    partition: int
-    value: bytes
-    key: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Appended:
-    """Where and when a record was appended."""
-
-    offset: int
-    at_ms: int
 
 
 class Outgoing(Protocol):

@@ -45,7 +45,7 @@ class LoadSpec(Model):
     source: Literal["memory", "stream"] = "memory"
     """Where payloads come from: rendered into memory, or streamed from a file."""
     queue: int = Field(default=2 * 1024 * 1024 * 1024, gt=0)
-    """Bytes in the driver's own queues at most (transport flight); more is unsustainable."""
+    """Bytes in the harness's own queues at most (transport flight); more is unsustainable."""
     min_sent: float = Field(default=0.99, gt=0, le=1)
     """Share of the due records that must be sent for a valid trial."""
     max_lateness_s: float = Field(default=0.1, gt=0)
@@ -105,13 +105,13 @@ class TrialSpec(Model):
     transport: str = "kafka"
     rate: float
     """Records per second and input stream; with a schedule the mean of the measured time."""
-    schedule: str | None = None
+    shape: str | None = None
     """The load's shape (--load); None for a constant rate."""
     duration_s: float
     warmup_s: float
     tail_s: float = 2.0
     """The load runs on for this long after the measured span."""
-    preload: bool = False
+    backlog: bool = False
     """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
     partitions: int = 1
     resources: ResourceSpec = ResourceSpec()
@@ -130,6 +130,11 @@ class TrialSpec(Model):
     load: LoadSpec = LoadSpec()
 
     @property
+    def gathers(self) -> bool:
+        """Whether the load begins before the engine, so that a backlog waits for it."""
+        return not self.backlog and (self.shape or "").partition(":")[0].strip() == "backlog"
+
+    @property
     def load_s(self) -> float:
         """Length of the whole load."""
         return self.warmup_s + self.duration_s + self.tail_s
@@ -144,15 +149,22 @@ class Counts(Model):
     missing: int = 0
     duplicate: int = 0
     unexpected: int = 0
+    intermediate: int = 0
+    """Right, of answers that were still to grow."""
+
+    @property
+    def final(self) -> int:
+        """All outputs that were compared, but for the intermediate ones."""
+        return self.correct + self.wrong + self.duplicate + self.unexpected
 
     @property
     def outputs(self) -> int:
         """All outputs that were compared."""
-        return self.correct + self.wrong + self.duplicate + self.unexpected
+        return self.final + self.intermediate
 
 
 class Verdict(Model):
-    """True, false or not to be told; with the evidence."""
+    """True, false or unknown, with the evidence."""
 
     holds: bool | None
     reason: str

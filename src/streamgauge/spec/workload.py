@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import FRONT, Form
-from streamgauge.spec.values import Json
+from streamgauge.spec.values import Json, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,10 +40,16 @@ class Payloads:
     markers of its own."""
     marker_key: bytes | None = None
     """Key of markers and sentinels."""
+    markers: Callable[[int, int], Sequence[bytes]] | None = None
+    """Payloads of one marker by its number and time, instead of `marker`: where every marker has to
+    be another one, or takes several records to be answered. Always equally many."""
     shifts: Sequence[int] | None = None
     """Where each payload carries its event time: how many milliseconds that is after the intended
     time, record by record and then from the beginning again. Payloads are formats then that take
     it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
+    dated: Callable[[int], bytes] | None = None
+    """How an intended time is written in each payload, which is a format then that takes it as
+    `%b`; markers and sentinels are sent as they are."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,9 @@ class Query:
     functions: tuple[str, ...]
     """Core functions of stream processing that it exercises."""
     answers_markers: bool
-    """Whether each marker has an output of its own, whose key is the marker's id."""
+    """Whether each marker has an output of its own."""
+    marker_key: Callable[[bytes], str] | None = None
+    """Key of that output, by the marker's value; None where it is the marker's id."""
     window_of: Callable[[bytes, int], str] | None = None
     """Key of the output with the window of a marker, by the marker's value and append time: for
     modes in which records close windows."""
@@ -85,6 +93,8 @@ class Query:
     """Streams that it writes and reads itself."""
     window_ms: int | None = None
     """Size of its time windows, if it has any."""
+    whole_seconds: bool = False
+    """Whether its load begins with a second of the clock."""
     needs_sentinels: bool = False
     """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
     every input partition once all before them was consumed; they are in no answer."""
@@ -142,6 +152,14 @@ class PlansTrials(Workload, Protocol):
 
         A trial that was planned before is returned as it is.
         """
+
+
+@runtime_checkable
+class RemarksOnTrials(Workload, Protocol):
+    """Ability of a workload: what its trials measure depends on when they took place."""
+
+    def remarks(self, spec: TrialSpec, measured: Span) -> list[str]:
+        """Tell what a reader of the figures has to know about the measured time."""
 
 
 @runtime_checkable

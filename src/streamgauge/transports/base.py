@@ -10,16 +10,9 @@ from typing import ClassVar
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.offering import Backlog, Sending
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import (
-    Backlog,
-    Channel,
-    Counters,
-    Outlet,
-    Reader,
-    Sending,
-    TakesRecords,
-)
+from streamgauge.spec.transport import Channel, Counters, Outlet, Reader, TakesRecords
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.spec.workload import Query, Workload
 from streamgauge.transports.files import FileRecords, keep

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import RECORDS
-from streamgauge.spec.records import Records
+from streamgauge.spec.transport import Records
 
 _CHUNK = 10_000
 """Records read at once."""

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.load.messages import SenderSummary
+from streamgauge.jobfile import JobSpec
+from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
-from streamgauge.spec.engine import Engine, HasInstances, JobSpec
+from streamgauge.spec.engine import Engine, HasInstances
 from streamgauge.spec.trial import InstanceSeen, Status, TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock
@@ -73,7 +74,7 @@ class Bench:
 
 
 @dataclass
-class Outcome:
+class TrialState:
     """What is known of a trial so far; a trial that breaks off leaves the rest open."""
 
     spec: TrialSpec

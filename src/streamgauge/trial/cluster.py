@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamgauge.errors import NotReady
+from streamgauge.jobfile import JobSpec
 from streamgauge.machine import is_here
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.spark.executors import seen
 from streamgauge.spec.endpoints import Endpoint, Endpoints
-from streamgauge.spec.engine import JobSpec
 from streamgauge.validation import hosts
 from streamgauge.validation.host_task import Target
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.load.messages import Marker
+from streamgauge.load.protocol import Marker
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, ReportsProgress
 from streamgauge.spec.progress import TIMELY_S
-from streamgauge.spec.transport import Channel, Record, Tail
+from streamgauge.spec.records import Record
+from streamgauge.spec.transport import Channel, Tail
 from streamgauge.spec.workload import Query
 
 STILL_S = 2.0

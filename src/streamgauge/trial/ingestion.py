@@ -65,11 +65,11 @@ class Ingestion(Trial):
             sampler = Sampler(self._load_probes(sender, stack))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
-            self.outcome.timeline = sampler.rows
+            self.state.timeline = sampler.rows
             self._sampler = sampler
             self._run_load(sender)
             with self._phase("stop"):
-                self.outcome.sender = sender.finish(_FINISH_S)
+                self.state.sender = sender.finish(_FINISH_S)
                 self.watch.sender = None
                 if self.spec.load.acks == "0":
                     self._appended = self._await_log_end() - len(markers)
@@ -93,7 +93,7 @@ class Ingestion(Trial):
         try:
             probes["broker"] = stack.enter_context(self.transport.counters(self.endpoints))
         except NotReady as error:
-            self.outcome.warnings.append(error.message)
+            self.state.warnings.append(error.message)
         return probes
 
     def _validate(self) -> None:
@@ -108,14 +108,14 @@ class Ingestion(Trial):
                 self._times = self._measured_alone(pa.table(columns, schema=_TIMES))
                 self._value_bytes = float(pc.mean(pc.binary_length(values)).as_py())
             if not len(self._times):
-                self.outcome.warnings.append(
+                self.state.warnings.append(
                     "append times are left out: no record of the measured time can be read back"
                 )
             pq.write_table(self._times, self.folder / APPEND_TIMES, compression="zstd")
 
     def _measured_alone(self, times: pa.Table) -> pa.Table:
         """Leave out warm-up, tail and markers."""
-        span = self.outcome.measured or Span(0, 0)
+        span = self.state.measured or Span(0, 0)
         intended = pc.field("intended")
         return times.filter((intended >= span.start_ms) & (intended < span.end_ms))
 
@@ -131,56 +131,56 @@ class Ingestion(Trial):
         return pa.Table.from_batches(batches, schema=RECORDS)
 
     def _result(self) -> TrialResult:
-        outcome = self.outcome
+        state = self.state
         valid, kept_up = self._verdicts()
         return TrialResult(
             spec=self.spec,
-            status="invalid" if outcome.status == "done" and not valid.holds else outcome.status,
-            cause=outcome.cause,
+            status="invalid" if state.status == "done" and not valid.holds else state.status,
+            cause=state.cause,
             valid=valid,
             correct=Verdict(holds=None, reason="without an engine there are no answers"),
             kept_up=kept_up,
             inputs=self._taken(),
-            metrics=self._metrics(outcome.measured or Span(0, 0)),
-            warnings=outcome.warnings,
-            started=outcome.started,
-            phases=outcome.phases,
-            measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
-            if outcome.measured
+            metrics=self._metrics(state.measured or Span(0, 0)),
+            warnings=state.warnings,
+            started=state.started,
+            phases=state.phases,
+            measured_ms=(state.measured.start_ms, state.measured.end_ms)
+            if state.measured
             else None,
-            topics=outcome.topics,
-            sender=outcome.sender.model_dump() if outcome.sender else {},
+            topics=state.topics,
+            sender=state.sender.model_dump() if state.sender else {},
         )
 
     def _verdicts(self) -> tuple[Verdict, Verdict]:
         """Judge the clocks, and what was taken."""
-        kept_up = Verdict(holds=None, reason="the load did not come to its end")
-        if self.outcome.status != "done":
-            cause = (self.outcome.cause or "").partition("\n")[0]
+        kept_up = Verdict(holds=None, reason="the load did not finish")
+        if self.state.status != "done":
+            cause = (self.state.cause or "").partition("\n")[0]
             return Verdict(holds=False, reason=cause), kept_up
-        driver = self._driver()
-        valid = verdicts.steady(driver)
+        facts = self._load_facts()
+        valid = verdicts.steady(facts)
         if valid.holds:
-            return valid, verdicts.took(self.spec.load, driver)
-        reason = "an invalid trial says nothing about the broker"
+            return valid, verdicts.took(self.spec.load, facts)
+        reason = "an invalid trial does not judge the broker"
         return valid, Verdict(holds=None, reason=reason)
 
     def _taken(self) -> int:
         """Count what the broker acknowledged, or has where it acknowledges nothing."""
         if self._appended is not None:
             return self._appended
-        return self.outcome.sender.acknowledged if self.outcome.sender else 0
+        return self.state.sender.acknowledged if self.state.sender else 0
 
-    def _driver(self) -> verdicts.Driver:
-        sender = self.outcome.sender
+    def _load_facts(self) -> verdicts.LoadFacts:
+        sender = self.state.sender
         assert sender is not None
-        return verdicts.Driver(
+        return verdicts.LoadFacts(
             due=sender.due,
             sent=self._taken(),
             handed_over=None if self._appended is None else sender.acknowledged,
             lateness_p99_s=None,
-            clock_moved_s=self.outcome.clock_moved_s,
-            clock_offset_s=self.outcome.clock_offset_s,
+            clock_moved_s=self.state.clock_moved_s,
+            clock_offset_s=self.state.clock_offset_s,
             errors=sender.errors,
             backpressure_s=sender.backpressure_s,
             send_lateness_p99_s=sender.send_lateness.get("p99"),
@@ -188,22 +188,22 @@ class Ingestion(Trial):
         )
 
     def _metrics(self, span: Span) -> dict[str, float]:
-        timeline = [row for row in self.outcome.timeline if "log_end" in row]
+        timeline = [row for row in self.state.timeline if "log_end" in row]
         at_s = np.array([row["log_end_at"] for row in timeline])
         ends = np.array([row["log_end"] for row in timeline])
         found = {"rate.offered": self.spec.rate * len(self.endpoints.inputs)}
         found |= ingestion.rates(at_s, ends, span)
-        found |= _counted(self.outcome.timeline, span)
+        found |= _counted(self.state.timeline, span)
         if "rate.appended" in found and self._value_bytes:
             found["bytes.appended"] = found["rate.appended"] * self._value_bytes
         appended = self._times["appended"].to_numpy()
         lateness_s = (appended - self._times["intended"].to_numpy()) / 1000
-        found |= ingestion.stairs(appended) | statistics.named("lateness", lateness_s)
-        if self.outcome.sender is not None:
-            late, request = self.outcome.sender.send_lateness, self.outcome.sender.request
+        found |= ingestion.append_runs(appended) | statistics.named("lateness", lateness_s)
+        if self.state.sender is not None:
+            late, request = self.state.sender.send_lateness, self.state.sender.request
             found |= {f"send_lateness.{name}": value for name, value in late.items()}
             found |= {f"request.{name}": value for name, value in request.items()}
-        return found | record.usage(self.outcome.timeline, span)
+        return found | record.usage(self.state.timeline, span)
 
 
 def measured_records(spec: TrialSpec, share: Fraction) -> range:

@@ -6,18 +6,19 @@ import os
 from pathlib import Path
 
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Engine, Job, Resources, TellsInstances
-from streamgauge.trial.bench import Announce, Bench, Outcome
+from streamgauge.spec.engine import Engine, Job, TellsInstances
+from streamgauge.spec.jobs import Resources
+from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
 
 
 class Instances:
     """Says what the engine may use, looks at its cluster, and keeps where its instances ran."""
 
-    def __init__(self, outcome: Outcome, bench: Bench, engine: Engine | None) -> None:
-        self._outcome = outcome
+    def __init__(self, state: TrialState, bench: Bench, engine: Engine | None) -> None:
+        self._state = state
         self._bench = bench
-        self._asked = outcome.spec.resources
+        self._asked = state.spec.resources
         self._cpus = tuple(sorted(os.sched_getaffinity(0)))
         several = self._asked.instances is not None and engine is not None
         self._cluster = bench.cluster_of(engine) if several else None
@@ -28,7 +29,7 @@ class Instances:
         if self._cluster is None:
             return Resources(self._cpus[: self._asked.cores])
         if self._ours and self._pinned is None:
-            self._outcome.warnings.append(
+            self._state.warnings.append(
                 f"{self._asked.told()}: these are more CPUs than this machine's {len(self._cpus)},"
                 " so no instance has CPUs of its own"
             )
@@ -42,22 +43,22 @@ class Instances:
         """See that a given cluster can do what the trial needs, and compare clocks."""
         if self._cluster is not None and not self._ours:
             spark, where = self._bench.spark(), self._cluster.endpoint
-            self._keep(look_at_hosts(spark, where, endpoints, self._outcome.job), announce)
+            self._keep(look_at_hosts(spark, where, endpoints, self._state.job), announce)
 
     def look_again(self, endpoints: Endpoints, announce: Announce) -> None:
         """Compare clocks once more, when the trial is over."""
         if self._cluster is not None and not self._ours:
             spark, where = self._bench.spark(), self._cluster.endpoint
-            self._keep(look_at_clocks(spark, where, endpoints, self._outcome.job), announce)
+            self._keep(look_at_clocks(spark, where, endpoints, self._state.job), announce)
 
     def note(self, job: Job) -> None:
         """Keep where the instances ran, and warn of those that were lost."""
         if not isinstance(job, TellsInstances):
             return
-        self._outcome.instances = list(job.instances())
-        for each in self._outcome.instances:
+        self._state.instances = list(job.instances())
+        for each in self._state.instances:
             if each.lost_ms is not None:
-                self._outcome.warnings.append(
+                self._state.warnings.append(
                     f"instance {each.name} of the engine on {each.host} was lost:"
                     f" {each.reason or 'no reason is known'}"
                 )
@@ -77,9 +78,9 @@ class Instances:
         return wanted if self._ours and wanted <= len(self._cpus) else None
 
     def _keep(self, offsets_s: dict[str, float], announce: Announce) -> None:
-        known = self._outcome.clock_offsets_s
+        known = self._state.clock_offsets_s
         for host, offset_s in offsets_s.items():
             known[host] = max(offset_s, known.get(host, 0.0), key=abs)
         worst_s = max(known.values(), key=abs)
-        self._outcome.clock_offset_s = max(worst_s, self._outcome.clock_offset_s or 0.0, key=abs)
+        self._state.clock_offset_s = max(worst_s, self._state.clock_offset_s or 0.0, key=abs)
         announce({"note": f"clocks of the cluster's hosts: {told(offsets_s)}"})

@@ -1,6 +1,6 @@
 """The phases of a trial, one after the other; this is where a trial acts.
 
-prepare → (preload) → start → consume → warm-up → measure → run on → drain → stop → validate;
+prepare → (send backlog) → start → consume → warm-up → measure → run on → drain → stop → validate;
 `results.events.Phase` has all of them.
 """
 
@@ -21,7 +21,7 @@ from streamgauge.errors import (
     Unmeasured,
 )
 from streamgauge.jobfile import PROGRESS
-from streamgauge.load.messages import PULSE_MS, Marker
+from streamgauge.load.protocol import PULSE_MS, Marker
 from streamgauge.load.senders import Senders
 from streamgauge.measure.verdicts import Drain
 from streamgauge.planning import (
@@ -39,10 +39,10 @@ from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import HasTables, Query
+from streamgauge.spec.workload import HasTables, Query, RemarksOnTrials
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
-from streamgauge.trial.bench import Announce, Bench, Outcome
+from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
 from streamgauge.trial.instances import Instances
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONSUME_LIMIT_S = 120.0
-PROBE_LIMIT_S = 300.0
+BACKLOG_LIMIT_S = 300.0
 """Of working off a backlog, with the engine's start."""
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
@@ -77,15 +77,15 @@ class Trial:
         self.query: Query = trial_query(spec)
         self.spec = spec
         job = None if spec.engine is None else trial_job(spec)
-        self.outcome = Outcome(spec=spec, resolved=job, warnings=list(spec.notes))
+        self.state = TrialState(spec=spec, resolved=job, warnings=list(spec.notes))
         self._announce = announce
         (folder / "logs").mkdir(parents=True)
         self.transport = registry.transport(spec.transport)
         self.endpoints = self._endpoints()
-        self.outcome.topics = self.endpoints.places
+        self.state.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
         self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
-        self.instances = Instances(self.outcome, bench, None if job is None else self.engine)
+        self.instances = Instances(self.state, bench, None if job is None else self.engine)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
@@ -103,7 +103,7 @@ class Trial:
         except OSError as error:  # a full disk, most likely
             self._break_off(TrialInvalid(f"cannot record the trial: {error}"))
         finally:
-            self.outcome.clock_moved_s = self.watch.clock_moved_s
+            self.state.clock_moved_s = self.watch.clock_moved_s
             self.instances.collect_logs(self.folder / "logs")
             self._clean_up()
         return self._result()
@@ -115,7 +115,7 @@ class Trial:
         return load_engine(self.spec.engine)
 
     def _result(self) -> TrialResult:
-        return record.result(self.outcome, self.query, answers=self.engine.answers)
+        return record.result(self.state, self.query, answers=self.engine.answers)
 
     def _clean_up(self) -> None:
         """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
@@ -127,7 +127,7 @@ class Trial:
                 try:
                     self.channel.delete()
                 except Unmeasured as error:
-                    self.outcome.warnings.append(error.message)
+                    self.state.warnings.append(error.message)
 
     def _break_off(self, error: StreamgaugeError) -> None:
         """Name the cause: a service that died is to blame for what others say of it."""
@@ -135,8 +135,8 @@ class Trial:
             error = TrialInvalid(cause)
         if not isinstance(error, Unmeasured):
             raise error
-        self.outcome.status = "failed" if isinstance(error, TrialFailed) else "invalid"
-        self.outcome.cause = error.message
+        self.state.status = "failed" if isinstance(error, TrialFailed) else "invalid"
+        self.state.cause = error.message
 
     def _endpoints(self) -> Endpoints:
         return trial_endpoints(self.spec, self.query, self.transport, self.bench)
@@ -151,15 +151,18 @@ class Trial:
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
-            if self.spec.preload:
-                self._preload(sender)
+            acts = None
+            if self.spec.backlog:
+                self._send_backlog(sender)
+            elif self.spec.gathers:
+                acts = self._gather(sender)
             elif sender_first:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
                 stack.callback(self.instances.note, job)
                 self.watch.job = job
-                if not self.spec.preload and not sender_first:
+                if not (self.spec.backlog or self.spec.gathers or sender_first):
                     sender.ready(SENDER_LIMIT_S)
             drainage = Drainage(
                 self.query,
@@ -173,9 +176,11 @@ class Trial:
             sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
             stack.callback(sampler.write, self.folder / "timeline.parquet")
             stack.enter_context(sampler)
-            self.outcome.timeline = sampler.rows
+            self.state.timeline = sampler.rows
             stack.callback(drainage.close)
-            if not self.spec.preload:
+            if acts is not None:
+                self._follow_load(sender, acts)
+            elif not self.spec.backlog:
                 with self._phase("consume"):
                     drainage.follow()
                     self._await_consumption(drainage, sender)
@@ -190,14 +195,14 @@ class Trial:
                 job.stop()
                 sampler.stop()
                 self.watch.sender = None  # not before the engine, which may ask it for more
-                self.outcome.sender = sender.finish()
-                self.outcome.checkpoints_ms = self._checkpoints()
+                self.state.sender = sender.finish()
+                self.state.checkpoints_ms = self._checkpoints()
 
     def _checkpoints(self) -> list[int]:
         """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
-        if self.outcome.job.checkpoint_s is None or self.outcome.measured is None:
+        if self.state.job.checkpoint_s is None or self.state.measured is None:
             return []
-        span = self.outcome.measured
+        span = self.state.measured
         found = [int(at_s * 1000) for at_s in finished_batches(self.folder / PROGRESS)]
         return [at_ms for at_ms in found if span.start_ms <= at_ms < span.end_ms]
 
@@ -205,8 +210,8 @@ class Trial:
         """Measure how far the clocks of given services are from ours; the worst counts."""
         for service in self.bench.services.values():
             if service.clock_offset is not None:
-                found_s, known_s = service.clock_offset(), self.outcome.clock_offset_s or 0.0
-                self.outcome.clock_offset_s = max(found_s, known_s, key=abs)
+                found_s, known_s = service.clock_offset(), self.state.clock_offset_s or 0.0
+                self.state.clock_offset_s = max(found_s, known_s, key=abs)
 
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
@@ -236,7 +241,7 @@ class Trial:
 
     def _start_engine(self) -> Job:
         resources = self.instances.resources()
-        return self.engine.start(self.outcome.job, self.endpoints, resources, self.folder)
+        return self.engine.start(self.state.job, self.endpoints, resources, self.folder)
 
     @property
     def _marker_key(self) -> Callable[[Marker], str] | None:
@@ -244,12 +249,15 @@ class Trial:
         window_of = self.query.window_of
         if self._pulse and window_of is not None:
             return lambda marker: window_of(marker.value, marker.appended_ms)
-        return (lambda marker: str(marker.id)) if self.query.answers_markers else None
+        if not self.query.answers_markers:
+            return None
+        own = self.query.marker_key
+        return lambda marker: str(marker.id) if own is None else own(marker.value)
 
     @property
     def _pulse(self) -> bool:
         """Whether markers go on around the load, since only records close windows."""
-        return self.outcome.resolved is not None and self.outcome.resolved.closed_by_records
+        return self.state.resolved is not None and self.state.resolved.closed_by_records
 
     def _pulsing(self, sender: Senders, condition: Callable[[], bool]) -> Callable[[], bool]:
         """Let markers go on while a condition is waited for, where they close windows."""
@@ -287,9 +295,9 @@ class Trial:
         if self.query.configuration:
             sender.configuration()
 
-    def _preload(self, sender: Senders) -> None:
+    def _send_backlog(self, sender: Senders) -> None:
         """Send everything before the engine starts; how late is of no matter."""
-        with self._phase("preload"):
+        with self._phase("send backlog"):
             self._make_ready(sender)
             sender.begin(int(self.bench.clock.realtime() * 1000))
             limit_s = self.spec.load_s + SENDER_LIMIT_S
@@ -298,18 +306,40 @@ class Trial:
             except LimitPassed as error:
                 raise TrialInvalid(str(error)) from None
 
+    def _gather(self, sender: Senders) -> Acts:
+        """Let the load begin, and wait for the time at which the engine is started."""
+        with self._phase("send backlog", self.spec.warmup_s + _LEAD_S):
+            self._make_ready(sender)
+            acts = self._begin_load(sender)
+            self._until(self._measured.start_ms, sender, acts)
+        return acts
+
     def _run_load(self, sender: Senders) -> None:
-        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
-        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
-        measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
-        self.outcome.measured = measured
-        acts = Acts(self.spec, self.bench, self._announce, start_ms)
-        sender.begin(start_ms)
+        acts = self._begin_load(sender)
         with self._phase("warm-up", self.spec.warmup_s + _LEAD_S):
-            self._until(begin_ms, sender, acts)
+            self._until(self._measured.start_ms, sender, acts)
+        self._follow_load(sender, acts)
+
+    def _begin_load(self, sender: Senders) -> Acts:
+        """Let the load begin, which settles what is measured."""
+        start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
+        if self.query.whole_seconds:
+            start_ms = -(-start_ms // 1000) * 1000
+        begin_ms = start_ms + int(self.spec.warmup_s * 1000)
+        self.state.measured = Span(begin_ms, begin_ms + int(self.spec.duration_s * 1000))
+        sender.begin(start_ms)
+        return Acts(self.spec, self.bench, self._announce, start_ms)
+
+    @property
+    def _measured(self) -> Span:
+        assert self.state.measured is not None, "the load has begun"
+        return self.state.measured
+
+    def _follow_load(self, sender: Senders, acts: Acts) -> None:
+        """Look after the trial from the measured time to the end of the load."""
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(measured.end_ms, sender, acts)
-        end_ms = start_ms + int((self.spec.load_s + LATE_LOAD_S) * 1000)
+            self._until(self._measured.end_ms, sender, acts)
+        end_ms = self._measured.end_ms + int((self.spec.tail_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, sender, acts)
 
@@ -335,7 +365,7 @@ class Trial:
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
         clock = self.bench.clock
-        limit_s = PROBE_LIMIT_S if self.spec.preload else max(60.0, self.spec.duration_s / 2)
+        limit_s = BACKLOG_LIMIT_S if self.spec.backlog else max(60.0, self.spec.duration_s / 2)
         end_s = clock.monotonic() + limit_s + self._still_s
         markers = sender.markers()
         try:
@@ -353,15 +383,15 @@ class Trial:
             drained = self._telling(lambda: drainage.drained(markers))
             self.watch.wait_for(drained, left_s, "not drained")
         except LimitPassed:
-            self.outcome.drain = Drain(False, drainage.outstanding(markers))
+            self.state.drain = Drain(False, drainage.outstanding(markers))
         else:
-            self.outcome.drain = Drain(True, 0)
+            self.state.drain = Drain(True, 0)
         if self.endpoints.output is not None:
             self._output_ends = tuple(self.channel.log_end(self.endpoints.output))
 
     @property
     def _still_s(self) -> float:
-        return still_s(self.query, self.outcome.job.trigger_s)
+        return still_s(self.query, self.state.job.trigger_s)
 
     def _table_answered(self, markers: Sequence[Marker]) -> bool:
         assert isinstance(self.workload, HasTables)
@@ -377,16 +407,18 @@ class Trial:
             )
             if self.spec.keep:
                 self.transport.keep(recorded, self.folder)
-            self.outcome.validation = validate(
+            self.state.validation = validate(
                 self.bench.spark(),
                 self.query,
                 recorded,
                 tables,
-                self.outcome.job,
+                self.state.job,
                 answers=self.engine.answers,
             )
             self.bench.release()
-            kept.write_validation(self.folder, self.outcome.validation)
+            kept.write_validation(self.folder, self.state.validation)
+        if isinstance(self.workload, RemarksOnTrials) and self.state.measured is not None:
+            self.state.warnings += self.workload.remarks(self.spec, self.state.measured)
 
     def _record_tables(self) -> Mapping[str, pa.Table]:
         if not isinstance(self.workload, HasTables) or not self.query.tables:
@@ -402,7 +434,7 @@ class Trial:
         try:
             yield
         finally:
-            self.outcome.phases[name] = self.bench.clock.monotonic() - began_s
+            self.state.phases[name] = self.bench.clock.monotonic() - began_s
 
     def _telling(self, condition: Callable[[], bool]) -> Callable[[], bool]:
         """Let whoever waits for a condition announce the samples meanwhile."""

@@ -9,84 +9,82 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
-from streamgauge.measure.catch_up import Backlog, catch_up_rate
+from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import Query
-from streamgauge.trial.bench import Outcome
+from streamgauge.trial.bench import TrialState
 from streamgauge.trial.drain import still_s
-from streamgauge.units import format_duration
+from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.validation.validator import Validation
 
 
-def result(outcome: Outcome, query: Query, *, answers: bool) -> TrialResult:
+def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
     """Conclude: all metrics that the trial carries, and its three verdicts."""
-    spec, validation = outcome.spec, outcome.validation
-    facts = _Facts(outcome, query)
+    spec, validation = state.spec, state.validation
+    facts = _Facts(state, query)
     valid = facts.valid()
     kept_up = facts.kept_up(answers=answers)
     if valid.holds is False:
-        kept_up = Verdict(holds=None, reason="an invalid trial says nothing about the engine")
-    status = outcome.status
+        kept_up = Verdict(holds=None, reason="an invalid trial does not judge the engine")
+    status = state.status
     if status == "done" and valid.holds is False:
         status = "invalid"
     return TrialResult(
         spec=spec,
         status=status,
-        cause=outcome.cause,
+        cause=state.cause,
         valid=valid,
         correct=verdicts.correct(
             validation.counts if validation else None,
-            outcome.drain,
+            state.drain,
             answers=answers,
-            engine_died=outcome.status == "failed",
+            engine_died=state.status == "failed",
         ),
         kept_up=kept_up,
         pace=facts.pace(),
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
-        warnings=outcome.warnings + _warnings(outcome),
-        started=outcome.started,
-        phases=outcome.phases,
-        measured_ms=(outcome.measured.start_ms, outcome.measured.end_ms)
-        if outcome.measured
-        else None,
-        checkpoints_ms=outcome.checkpoints_ms,
+        warnings=state.warnings + _warnings(state) + facts.told_of_backlog(),
+        started=state.started,
+        phases=state.phases,
+        measured_ms=(state.measured.start_ms, state.measured.end_ms) if state.measured else None,
+        checkpoints_ms=state.checkpoints_ms,
         window_ms=query.window_ms,
-        trigger_s=outcome.job.trigger_s,
-        settings=dict(outcome.job.settings),
-        instances=outcome.instances,
-        clock_offsets_s=outcome.clock_offsets_s,
-        topics=outcome.topics,
-        sender=outcome.sender.model_dump() if outcome.sender else {},
+        trigger_s=state.job.trigger_s,
+        settings=dict(state.job.settings),
+        instances=state.instances,
+        clock_offsets_s=state.clock_offsets_s,
+        topics=state.topics,
+        sender=state.sender.model_dump() if state.sender else {},
     )
 
 
-def _warnings(outcome: Outcome) -> list[str]:
+def _warnings(state: TrialState) -> list[str]:
     """Tell what a reader of the figures has to know."""
     found = []
-    if outcome.sender is not None and (lost := outcome.sender.errors):
+    if state.sender is not None and (lost := state.sender.errors):
         found.append(f"{lost:,} records never reached the broker; the answers do without them")
-    if outcome.validation is not None and (swaps := outcome.validation.inversions):
+    if state.validation is not None and (swaps := state.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
-    if outcome.validation is not None and (lenient := outcome.validation.lenient):
+    if state.validation is not None and (lenient := state.validation.lenient):
         found.append(
             f"{lenient:,} answers are right with or without records that came too late for them"
         )
-    validation = outcome.validation if outcome.job.closed_by_records else None
+    validation = state.validation if state.job.closed_by_records else None
     if validation is not None and (unclosed := validation.optional):
         found.append(
             f"{unclosed:,} windows may lack their output: a partition had no record in the next"
             " one, so nothing closed them"
         )
-    interval_s, spec = outcome.job.checkpoint_s, outcome.spec
-    measured = outcome.validation is not None and not (spec.quick or spec.preload)
-    if interval_s and measured and not outcome.checkpoints_ms:
+    interval_s, spec = state.job.checkpoint_s, state.spec
+    measured = state.validation is not None and not (spec.quick or spec.backlog)
+    if interval_s and measured and not state.checkpoints_ms:
         found.append(
             f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
             " the latencies are without its gap"
@@ -97,13 +95,13 @@ def _warnings(outcome: Outcome) -> list[str]:
 class _Facts:
     """The arrays behind metrics and verdicts; empty where the trial broke off before."""
 
-    def __init__(self, outcome: Outcome, query: Query) -> None:
-        self.outcome = outcome
-        self.span = outcome.measured or Span(0, 0)
+    def __init__(self, state: TrialState, query: Query) -> None:
+        self.state = state
+        self.span = state.measured or Span(0, 0)
         self.streams = len(query.streams)
         self.windowed = query.window_ms is not None
-        self.still_s = still_s(query, outcome.job.trigger_s)
-        validation = outcome.validation
+        self.still_s = still_s(query, state.job.trigger_s)
+        validation = state.validation
         self.all = validation.latencies if validation else None
         self.counted = (
             latency.measured(validation.latencies, self.span, query.window_ms)
@@ -111,34 +109,32 @@ class _Facts:
             else None
         )
         self.behind_s = behind.behind(self.all, self.span) if self.all is not None else np.array([])
-        self.lag = _lag(outcome.timeline, self.span)
+        self.lag = _lag(state.timeline, self.span)
         self.lateness_s, self.late_records = _lateness(validation, self.span)
 
     def valid(self) -> Verdict:
-        """Judge the driver; a trial that broke off is judged by its cause."""
-        cause = (self.outcome.cause or "").partition("\n")[0]
-        if self.outcome.status == "invalid":
+        """Judge the load; a trial that broke off is judged by its cause."""
+        cause = (self.state.cause or "").partition("\n")[0]
+        if self.state.status == "invalid":
             return Verdict(holds=False, reason=cause)
-        if self.outcome.status == "failed":
-            return Verdict(
-                holds=None, reason="the trial broke off before the driver could be judged"
-            )
-        spec = self.outcome.spec
-        if spec.preload:
-            return Verdict(holds=None, reason="a probe has no schedule to keep")
-        return verdicts.valid(spec.load, self._driver(), quick=spec.quick)
+        if self.state.status == "failed":
+            return Verdict(holds=None, reason="the trial broke off before the load could be judged")
+        spec = self.state.spec
+        if spec.backlog:
+            return Verdict(holds=None, reason="a guess has no schedule to keep")
+        return verdicts.valid(spec.load, self._load_facts(), quick=spec.quick)
 
-    def _driver(self) -> verdicts.Driver:
-        sender = self.outcome.sender
+    def _load_facts(self) -> verdicts.LoadFacts:
+        sender = self.state.sender
         p99 = statistics.summarize(self.lateness_s, self.late_records).get("p99")
         if p99 is None and len(self.lateness_s):
             p99 = float(self.lateness_s.max())
-        return verdicts.Driver(
+        return verdicts.LoadFacts(
             due=sender.due if sender else 0,
             sent=sender.acknowledged if sender else 0,
             lateness_p99_s=p99,
-            clock_moved_s=self.outcome.clock_moved_s,
-            clock_offset_s=self.outcome.clock_offset_s,
+            clock_moved_s=self.state.clock_moved_s,
+            clock_offset_s=self.state.clock_offset_s,
             errors=sender.errors if sender else 0,
             backpressure_s=sender.backpressure_s if sender else 0.0,
             send_lateness_p99_s=sender.send_lateness.get("p99") if sender else None,
@@ -148,82 +144,105 @@ class _Facts:
 
     def _windows(self) -> dict[str, int]:
         """Count the windows that records had to close, and those that none closed."""
-        validation = self.outcome.validation
-        if validation is None or not self.outcome.job.closed_by_records:
+        validation = self.state.validation
+        if validation is None or not self.state.job.closed_by_records:
             return {}
         return {"windows": validation.counts.expected, "unclosed": validation.optional}
 
     def kept_up(self, *, answers: bool) -> Verdict:
-        spec = self.outcome.spec
-        died = self.outcome.status == "failed"
-        if spec.preload:
-            return Verdict(holds=None, reason="a probe has no rate to keep up with")
+        spec = self.state.spec
+        died = self.state.status == "failed"
+        if spec.backlog:
+            return Verdict(holds=None, reason="a guess has no rate to keep up with")
         if not answers:
             return verdicts.kept_up_noop(
-                self.outcome.drain,
+                self.state.drain,
                 self.lag,
                 spec.rate * self.streams,
                 quick=spec.quick,
                 engine_died=died,
             )
+        if self.state.spec.gathers:
+            after_s = caught_up_s(self.behind_s)
+            return verdicts.caught_up(self.state.drain, after_s, engine_died=died)
         values_s, at_ms = np.array([]), np.array([], dtype=np.int64)
         if self.counted is not None:
             values_s = latency.seconds(self.counted)["latency"]
             at_ms = self.counted["intended"].to_numpy()
         return verdicts.kept_up(
-            self.outcome.drain,
+            self.state.drain,
             trend.trend(at_ms, values_s, self.span),
             self.behind_s,
             outputs=len(values_s),
-            trigger_s=self.outcome.job.trigger_s,
+            trigger_s=self.state.job.trigger_s,
             quick=spec.quick,
             engine_died=died,
         )
 
     def pace(self) -> Pace | None:
         """Return what a search decides by; None when nothing was measured."""
-        outcome = self.outcome
-        if self.counted is None or outcome.measured is None:
+        state = self.state
+        if self.counted is None or state.measured is None or self.state.spec.gathers:
             return None
-        drain_s = max(0.0, outcome.phases.get("drain", 0.0) - self.still_s)
+        drain_s = max(0.0, state.phases.get("drain", 0.0) - self.still_s)
         return sustained.pace(
             self.span,
-            _looks(outcome.timeline, self.span, self.lag),
+            _looks(state.timeline, self.span, self.lag),
             sustained.Outputs(
                 self.behind_s,
                 self.counted["intended"].to_numpy(),
                 latency.seconds(self.counted)["event_latency"],
             ),
-            total_rate=outcome.spec.rate * self.streams,
-            trigger_s=outcome.job.trigger_s,
-            drain_s=drain_s if outcome.drain.drained else None,
+            total_rate=state.spec.rate * self.streams,
+            trigger_s=state.job.trigger_s,
+            drain_s=drain_s if state.drain.drained else None,
         )
 
     def _caught_up(self) -> dict[str, float]:
         """Return how fast a backlog was worked off, and how large a load it was."""
-        outcome, sender = self.outcome, self.outcome.sender
-        rows = [row for row in outcome.timeline if "finished" in row]
-        emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
-        rate = catch_up_rate(
-            Backlog(
-                records=sender.acknowledged if sender else 0,
-                started_s=outcome.timeline[0]["at"] if outcome.timeline else 0.0,
-                finished=behind.Offsets(
-                    np.array([row["at"] for row in rows]),
-                    np.array([row["finished"] for row in rows]).astype(np.int64),
-                ),
-                emitted_ms=emitted,
-                drained=outcome.drain.drained is True,
-                windowed=self.windowed,
-            )
-        )
-        offered = outcome.spec.rate * self.streams
+        rate = catch_up_rate(self._backlog())
+        offered = self.state.spec.rate * self.streams
         return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
+
+    def _gathered(self) -> dict[str, float]:
+        """Return when the engine had caught up with a backlog, and how fast it was at best."""
+        found = {
+            "catch_up.seconds": caught_up_s(self.behind_s),
+            "rate.peak": peak_rate(self._backlog()),
+        }
+        return {name: value for name, value in found.items() if value is not None} | self._rates()
+
+    def told_of_backlog(self) -> list[str]:
+        """Tell in words what takes the place of latencies after a backlog."""
+        found = self._gathered() if self.state.spec.gathers and self.counted is not None else {}
+        if "catch_up.seconds" not in found:
+            return []
+        after = format_duration(found["catch_up.seconds"])
+        peak = f", at best {format_rate(found['rate.peak'])}" if "rate.peak" in found else ""
+        return [f"the engine had caught up with the backlog {after} after its start{peak}"]
+
+    def _backlog(self) -> WorkedOff:
+        state, sender = self.state, self.state.sender
+        rows = [row for row in state.timeline if "finished" in row]
+        emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
+        return WorkedOff(
+            records=sender.acknowledged if sender else 0,
+            started_s=state.timeline[0]["at"] if state.timeline else 0.0,
+            finished=behind.Offsets(
+                np.array([row["at"] for row in rows]),
+                np.array([row["finished"] for row in rows]).astype(np.int64),
+            ),
+            emitted_ms=emitted,
+            drained=state.drain.drained is True,
+            windowed=self.windowed,
+        )
 
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
-        if self.outcome.spec.preload:
+        if self.state.spec.backlog:
             found |= self._caught_up()
+        elif self.state.spec.gathers and self.counted is not None:
+            found |= self._gathered()
         elif self.counted is not None:
             found |= latency.summarize(self.counted)
             found |= statistics.named("behind", self.behind_s)
@@ -231,15 +250,15 @@ class _Facts:
         found |= statistics.named("lateness", self.lateness_s, self.late_records)
         if self.lag is not None:
             found |= statistics.named("lag", self.lag)
-        sender = self.outcome.sender
+        sender = self.state.sender
         if sender is not None:
             found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
-        if self.outcome.validation is not None:
-            found["validation.seconds"] = self.outcome.validation.seconds
-        return found | usage(self.outcome.timeline, self.span)
+        if self.state.validation is not None:
+            found["validation.seconds"] = self.state.validation.seconds
+        return found | usage(self.state.timeline, self.span)
 
     def _rates(self) -> dict[str, float]:
-        validation, spec = self.outcome.validation, self.outcome.spec
+        validation, spec = self.state.validation, self.state.spec
         assert validation is not None
         rates = {
             "rate.offered": spec.rate * self.streams,
@@ -247,7 +266,7 @@ class _Facts:
             "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
         }
         for metric, name in (("rate.sent", "sent"), ("rate.handed", "handed")):
-            rows = inside(self.outcome.timeline, self.span, name)
+            rows = inside(self.state.timeline, self.span, name)
             if len(rows) > 1:
                 passed_s = rows[-1]["at"] - rows[0]["at"]
                 rates[metric] = (rows[-1][name] - rows[0][name]) / passed_s

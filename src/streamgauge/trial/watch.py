@@ -18,7 +18,7 @@ from streamgauge.units import format_duration, format_size
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders
-    from streamgauge.services.service import RunningService
+    from streamgauge.services.running import RunningService
     from streamgauge.spec.endpoints import Endpoint
 
 POLL_S = 0.1
@@ -68,7 +68,7 @@ class Troubles:
 
 def in_trouble(name: str, trouble: str) -> str:
     """Say it."""
-    return f"{name} does not do its part: {trouble}"
+    return f"{name} does not work: {trouble}"
 
 
 def at_fault(services: Mapping[str, RunningService[Endpoint]]) -> str | None:

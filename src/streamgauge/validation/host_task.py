@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from streamgauge.services.service import measure_offset
+from streamgauge.services.given import measure_offset
 
 _CONNECT_S = 5.0
 TIME = struct.Struct("!d")

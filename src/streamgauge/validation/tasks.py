@@ -20,9 +20,16 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.measure.columns import EXPECTED, OUTPUTS, RECORDS
 from streamgauge.measure.matching import Match, match
 from streamgauge.measure.messages import Integers, headers
-from streamgauge.spec.answers import AnswerContext, Answers, AnswersInEventTime, AnswersInGroups
+from streamgauge.measure.steps import STEPS
+from streamgauge.spec.answers import (
+    AnswerContext,
+    Answers,
+    AnswersInEventTime,
+    AnswersInGroups,
+    AnswersInSteps,
+)
 from streamgauge.spec.form import Form
-from streamgauge.spec.records import Records
+from streamgauge.spec.transport import Records
 from streamgauge.spec.trial import Counts
 from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range
@@ -158,13 +165,15 @@ def match_bucket(rows: pa.Table, work: Work) -> pa.Table:
     done = rows.filter(pc.field("kind") == "times")
     if not work.judged or len(done) == len(rows):
         return done
-    expected = _gather(rows, "expected", EXPECTED)
-    if work.answers.merges:
-        expected = work.answers.merge(expected, work.context).cast(EXPECTED)
+    answers, expected = work.answers, _gather(rows, "expected", EXPECTED)
+    outputs, steps = _gather(rows, "outputs", LOGGED), None
+    if isinstance(answers, AnswersInSteps):
+        steps = answers.steps(expected, outputs, work.context).cast(STEPS)
+    if answers.merges:
+        expected = answers.merge(expected, work.context).cast(EXPECTED)
     _refuse_repeated(expected["key"])
-    in_event_time = work.answers if isinstance(work.answers, AnswersInEventTime) else None
-    outputs = _gather(rows, "outputs", LOGGED)
-    matched = match(expected, outputs, work.answers.agree, in_event_time)
+    in_event_time = answers if isinstance(answers, AnswersInEventTime) else None
+    matched = match(expected, outputs, answers.agree, in_event_time, steps)
     facts: dict[str, Json] = {
         **matched.counts.model_dump(),
         "ignored": matched.ignored,

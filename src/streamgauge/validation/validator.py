@@ -22,11 +22,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streamgauge.errors import TrialInvalid
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.matching import Match
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
-from streamgauge.spec.engine import JobSpec
-from streamgauge.spec.records import Recorded, Records
-from streamgauge.spec.trial import Counts
+from streamgauge.spec.records import Recorded
+from streamgauge.spec.transport import Records
 from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 
@@ -34,21 +34,10 @@ _SLICE = 200_000
 """Outputs in tables that are cut into buckets at once."""
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, kw_only=True)
+class Validation(Match):
     """How the outputs of a trial compare with its answers, and when everything happened."""
 
-    counts: Counts
-    latencies: pa.Table
-    """`measure.matching.LATENCIES`: one row per expected output that came."""
-    examples: pa.Table
-    """`measure.matching.EXAMPLES`: the first of each kind of error."""
-    ignored: int
-    """Outputs of windows that may stay open."""
-    lenient: int
-    """Expected outputs with several right answers: records came later than the query allows."""
-    optional: int
-    """Expected outputs that may be there or not."""
     times: pa.Table
     """`tasks.TIMES`: of every input record, in log order by stream and partition."""
     inversions: int
@@ -87,15 +76,39 @@ def validate(
     """
     began_s = clock()
     pa.default_memory_pool().release_unused()  # what earlier trials left
+    done = _table_outputs(query, tables) if answers else None
+    work = _work(query, recorded, tables, done, job, judged=answers)
+    try:
+        rows = _run(spark, work, done)
+    except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
+        raise _unvalidated(error) from error
+    times, inversions = _times(rows.filter(pc.field("kind") == "times"))
+    return Validation(
+        **vars(Match.combine(tasks.matches(rows))),
+        times=times,
+        inversions=inversions,
+        seconds=clock() - began_s,
+    )
+
+
+def _work(
+    query: Query,
+    recorded: Recorded,
+    tables: Mapping[str, pa.Table],
+    done: pa.Table | None,
+    job: JobSpec,
+    *,
+    judged: bool,
+) -> tasks.Work:
+    """Cut what was recorded into ranges, and say what its tasks need to know."""
     sources = dict(recorded.inputs)
-    if recorded.output is not None and answers:
+    if recorded.output is not None and judged:
         sources[tasks.OUTPUT] = recorded.output
     extents = {name: records.extent() for name, records in sources.items()}
-    done = _table_outputs(query, tables) if answers else None
     cuts = {name: _cut(records, query.answers) for name, records in sources.items()}
     counts = [(high, cuts[name]) for name, extent in extents.items() for _, high in extent]
     counts.append((0 if done is None else len(done), plan.READ))
-    work = tasks.Work(
+    return tasks.Work(
         sources=sources,
         forms={stream: query.form(stream) for stream in recorded.inputs},
         ranges=tuple(
@@ -109,28 +122,11 @@ def validate(
             horizon_ms=_horizon_ms(recorded.inputs.values(), job),
             closed_by=job.partitions if job.closed_by_records else 0,
             # What a query did to its tables is looked at here: tasks have no use for them.
-            tables={} if done is not None else tables,
+            tables=tables if done is None else {},
             seed=job.seed,
         ),
         buckets=plan.buckets(counts),
-        judged=answers,
-    )
-    try:
-        rows = _run(spark, work, done)
-    except (PySparkException, Py4JError, ConnectionError) as error:  # Java failed, or is gone
-        raise _unvalidated(error) from error
-    matched = Match.combine(tasks.matches(rows))
-    times, inversions = _times(rows.filter(pc.field("kind") == "times"))
-    return Validation(
-        counts=matched.counts,
-        latencies=matched.latencies,
-        examples=matched.examples,
-        ignored=matched.ignored,
-        lenient=matched.lenient,
-        optional=matched.optional,
-        times=times,
-        inversions=inversions,
-        seconds=clock() - began_s,
+        judged=judged,
     )
 
 

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
-from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Appended, Record, Single
+from streamgauge.spec.records import Appended, Record, Recorded, Single
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.base import BaseTransport
 

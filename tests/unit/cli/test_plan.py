@@ -12,7 +12,7 @@ SEARCH = ["run", "espbench/q3", "-e", "reference", "-x", "sustainable", "--dry-r
 def test_a_search_is_outlined(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(SEARCH) == 0
     said = capsys.readouterr().out
-    for word in ("probe", "bracket", "bisection to 5 %", "confirmation", "latency"):
+    for word in ("guess", "bracket", "bisection to 5 %", "confirmation", "latency"):
         assert word in said
     assert "14 trial(s) if all goes well, 56 min 28 s of load" in said
 
@@ -22,7 +22,7 @@ def test_a_survey_is_stamped(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "survey: a rough answer" in said
     assert "1k/s and 2k/s" in said
-    assert "probe" not in said
+    assert "guess" not in said
 
 
 def test_the_trials_are_counted_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,7 @@ def test_a_metric_that_one_side_lacks_is_not_measured():
     ("changes", "reason"),
     [
         ({"rate": 2000.0}, "the rate differs (1k/s, 2k/s)"),
-        ({"schedule": "poisson:1k/s"}, "the load's shape differs (constant, poisson:1k/s)"),
+        ({"shape": "poisson:1k/s"}, "the load's shape differs (constant, poisson:1k/s)"),
         ({"seed": 2}, "the seed differs (1, 2)"),
         ({"parameters": {"warehouses": 7}}, "the parameter warehouses differs (3, 7)"),
         ({"partitions": 4}, "the number of partitions differs (1, 4)"),
@@ -284,7 +284,7 @@ def test_a_limit_is_exceeded_when_the_whole_interval_is_beyond(text, factor, exp
     ids=["too few", "other input", "not measured", "other query", "nothing"],
 )
 def test_what_cannot_be_told_is_neither_held_nor_exceeded(others):
-    assert limited("latency.p99:+5%", others) == ("cannot be told", 4)
+    assert limited("latency.p99:+5%", others) == ("unknown", 4)
 
 
 def test_two_runs_without_trials_cannot_be_told():

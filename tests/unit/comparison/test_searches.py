@@ -7,7 +7,7 @@ from streamgauge.comparison.comparability import Side
 from streamgauge.comparison.compare import compare
 from streamgauge.comparison.searches import Sustained, judge
 from streamgauge.experiments.search import Limit
-from streamgauge.experiments.searches import SearchAnswer, Searches
+from streamgauge.experiments.search_answer import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.spec.experiment import FoundByBoth, Interval
 from streamgauge.spec.run import RunSpec
@@ -71,7 +71,7 @@ def test_the_ratio_is_that_of_the_rates_that_held() -> None:
 
 
 def test_where_the_driver_was_the_limit_the_engine_may_sustain_more() -> None:
-    base, other = answer(100.0, 120.0, "driver"), answer(150.0, 160.0)
+    base, other = answer(100.0, 120.0, "harness"), answer(150.0, 160.0)
     (both,) = Sustainable.compare(base, other)
     each = found(both.base, both.other)
     assert (each.word, each.ratio) == ("not known", None)

@@ -196,7 +196,7 @@ def test_runs_without_a_finished_trial_have_nothing_to_compare(tmp_path):
     comparisons = compared(*folders)
     page = write_html(folders, comparisons)
     for text in (in_terminal(comparisons), markdown(comparisons), page):
-        assert "there is no finished trial" in text
+        assert "no trial has finished" in text
 
 
 def test_a_sweep_is_a_page_with_a_chart_and_a_table_per_machine(tmp_path):

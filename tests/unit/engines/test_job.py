@@ -7,11 +7,11 @@ import pytest
 
 from streamgauge.engines import job as jobs
 from streamgauge.errors import NotReady, TrialFailed
-from streamgauge.jobfile import SCRATCH, ProgressWriter
+from streamgauge.jobfile import SCRATCH, JobSpec, ProgressWriter
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Progress, Resources
+from streamgauge.spec.jobs import Progress, Resources
 
 JOB = JobSpec(
     workload="espbench",

@@ -9,7 +9,8 @@ from streamgauge.engines.consuming import Reporter
 from streamgauge.engines.noop import NoopEngine
 from streamgauge.engines.reference import ReferenceEngine
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.spec.engine import Engine, JobSpec
+from streamgauge.jobfile import JobSpec
+from streamgauge.spec.engine import Engine
 from streamgauge.spec.values import Json
 
 JOB = JobSpec(workload="espbench", query="q3", parameters={}, partitions=1, seed=1, options={})

@@ -56,7 +56,7 @@ def test_a_limit_in_the_bracket_is_found_in_few_trials(guess: float, share: floa
     assert high is not None
     assert limit <= high <= 1.05 * low
     assert found.limit == "engine"
-    assert len(trials) + 1 <= 12, "with the probe"
+    assert len(trials) + 1 <= 12, "with the guess"
 
 
 @given(rates, st.floats(0.001, 900.0))
@@ -86,7 +86,7 @@ def test_an_engine_that_always_passes_ends_at_the_highest_rate(guess: float) -> 
 @given(rates, st.floats(0.001, 900.0))
 def test_the_driver_as_the_limit_is_told_as_such(guess: float, share: float) -> None:
     _, found = search(Ends.around(guess), limited(math.inf, driver=share * guess))
-    assert found.limit == "driver"
+    assert found.limit == "harness"
     assert found.rate is not None
     assert share * guess / 1.06 <= found.rate <= share * guess
 
@@ -94,7 +94,7 @@ def test_the_driver_as_the_limit_is_told_as_such(guess: float, share: float) -> 
 @given(rates)
 def test_a_driver_that_can_do_nothing_says_nothing_about_the_engine(guess: float) -> None:
     _, found = search(Ends.around(guess), lambda _: "invalid")
-    assert (found.rate, found.limit) == (None, "driver")
+    assert (found.rate, found.limit) == (None, "harness")
 
 
 @given(st.floats(100, 1e5), st.floats(1.2, 100), st.floats(0, 1))
@@ -153,6 +153,20 @@ def test_whatever_happens_the_search_ends_and_its_answer_was_confirmed(
         assert ("invalid", "invalid") not in itertools.pairwise(told)
 
 
+@given(st.floats(2e3, 1e6), st.floats(0.3, 3))
+def test_a_workload_that_rounds_rates_is_searched_as_well(guess: float, share: float) -> None:
+    trials: list[Tried] = []
+    ends = Ends.around(guess)
+    while (step := Search.replay(ends, THOROUGH, trials).next()) is not None:
+        rate = 19.0 * round(step.rate / 19)
+        trials.append(Tried(rate, "pass" if rate <= share * guess else "fail"))
+    found = Search.replay(ends, THOROUGH, trials).found()
+    assert found is not None
+    assert found.rate is not None
+    assert share * guess / 1.07 <= found.rate <= share * guess
+    assert len(trials) <= 14
+
+
 def test_an_engine_that_dies_at_some_rates_only_is_rated_below_them() -> None:
     def says(step: Step) -> Outcome:
         return "fail" if 600 <= step.rate <= 700 or step.rate > 1000 else "pass"
@@ -187,7 +201,7 @@ def test_an_invalid_trial_is_repeated_once() -> None:
     again = Search.replay(ends, THOROUGH, [broken, Tried(1000, "pass")])
     assert again.next() == Step(2000, "bracket")
     twice = Search.replay(ends, THOROUGH, [broken, broken])
-    assert twice.found() == Found(None, (None, 1000), "driver")
+    assert twice.found() == Found(None, (None, 1000), "harness")
 
 
 def test_an_invalid_trial_is_repeated_for_as_long_as_it_was() -> None:

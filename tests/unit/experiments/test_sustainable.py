@@ -1,4 +1,4 @@
-"""The whole experiment against simulated engines: from the probe to the answer."""
+"""The whole experiment against simulated engines: from the guess to the answer."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.experiments.conclusions import by_growth, in_growth
-from streamgauge.experiments.searches import SearchAnswer, Searches
+from streamgauge.experiments.search_answer import SearchAnswer, Searches
 from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.measure.sustained import decide
 from streamgauge.planning import Asked, load_experiment, plan_run
@@ -56,7 +56,7 @@ def test_a_survey_finds_the_limit_of_an_engine(kind: str) -> None:
     assert found.rate == pytest.approx(engine.limit, rel=0.15)
     assert (found.limit, code) == ("engine", 0)
     assert "sustained, confirmed 3 of 3" in str(found.conclusion)
-    assert next(trial.role for trial in found.trials) == "probe"
+    assert next(trial.role for trial in found.trials) == "guess"
     shares = [result.spec.rate / found.rate for result in history[-2:]]
     assert shares == pytest.approx([0.9, 0.5], rel=0.01)
     assert "NaN" not in str(found)
@@ -69,19 +69,19 @@ def test_a_steady_engine_takes_at_most_12_trials_to_the_confirmation() -> None:
     assert roles.count("confirm") == 3
 
 
-def test_a_probe_that_is_wrong_costs_trials_and_not_the_answer() -> None:
+def test_a_guess_that_is_wrong_costs_trials_and_not_the_answer() -> None:
     _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=7.0))
     assert found.rate == pytest.approx(50_000, rel=0.1)
     _, found, _ = search(asked(), simulate(KINDS["steady"], catch_up=0.1))
     assert found.rate == pytest.approx(50_000, rel=0.1)
 
 
-def probed(start_s: float, rate: float) -> Runs:
+def guessed(start_s: float, rate: float) -> Runs:
     """Return an engine that needs that long to start, and nothing else is known of it."""
 
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(KINDS["steady"])(spec)
-        if not spec.preload:
+        if not spec.backlog:
             return result
         backlog = spec.rate * spec.duration_s
         told = {"rate.offered": spec.rate, "rate.catch_up": backlog / (start_s + backlog / rate)}
@@ -96,9 +96,9 @@ def probed(start_s: float, rate: float) -> Runs:
 def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
     start_s: float, rate: float, times: int
 ) -> None:
-    history, found, _ = search(asked(transport="flight"), probed(start_s, rate))
-    probes = [result.spec.duration_s for result in history if result.spec.preload]
-    assert probes == [10.0, times * 10.0]
+    history, found, _ = search(asked(transport="flight"), guessed(start_s, rate))
+    guesses = [result.spec.duration_s for result in history if result.spec.backlog]
+    assert guesses == [10.0, times * 10.0]
     told = [trial.reason for trial in found.trials[:2]]
     assert told[1] == f"caught up at {format_rate(rate)}" != told[0]
     assert found.catch_up == pytest.approx(rate)
@@ -106,34 +106,34 @@ def test_a_backlog_too_small_for_an_engine_is_followed_by_a_greater_one(
 
 def test_a_backlog_too_great_for_an_engine_is_followed_by_a_smaller_one() -> None:
     def run(spec: TrialSpec) -> TrialResult:
-        result = probed(20.0, 3e6)(spec)
+        result = guessed(20.0, 3e6)(spec)
         died = {"status": "failed", "cause": "out of memory", "metrics": {}}
-        too_much = spec.preload and spec.duration_s > 40.0
+        too_much = spec.backlog and spec.duration_s > 40.0
         return result.model_copy(update=died) if too_much else result
 
     history, found, _ = search(asked(transport="flight"), run)
-    probes = [result.spec.duration_s for result in history if result.spec.preload]
-    assert probes == [10.0, 160.0, 40.0]
+    guesses = [result.spec.duration_s for result in history if result.spec.backlog]
+    assert guesses == [10.0, 160.0, 40.0]
     assert found.catch_up == pytest.approx(3e6)
     assert found.trials[1].reason == "out of memory"
 
 
 def test_an_engine_that_takes_any_backlog_in_no_time_is_not_underrated() -> None:
-    _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=1e8))
+    _, found, _ = search(asked(transport="flight"), guessed(start_s=50.0, rate=1e8))
     assert found.catch_up == pytest.approx(6e6 / 2)
 
 
-def test_an_engine_that_is_busy_for_long_is_probed_once() -> None:
-    _, found, _ = search(asked(transport="flight"), probed(start_s=50.0, rate=4e4))
+def test_an_engine_that_is_busy_for_long_is_guessed_once() -> None:
+    _, found, _ = search(asked(transport="flight"), guessed(start_s=50.0, rate=4e4))
     roles = [trial.role for trial in found.trials]
-    assert roles.count("probe") == 1
+    assert roles.count("guess") == 1
     assert found.catch_up == pytest.approx(2e6 / 100)
 
 
-def test_a_probe_that_fails_leaves_a_guess() -> None:
+def test_a_guess_that_fails_leaves_a_fallback() -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(KINDS["steady"])(spec)
-        if not spec.preload:
+        if not spec.backlog:
             return result
         return result.model_copy(update={"status": "failed", "cause": "it died", "metrics": {}})
 
@@ -143,19 +143,19 @@ def test_a_probe_that_fails_leaves_a_guess() -> None:
     assert code == 0
 
 
-@pytest.mark.parametrize(("spoiled", "probes"), [({1}, 3), ({2}, 3), ({1, 2}, 2), ({2, 3}, 3)])
-def test_a_probe_that_something_else_spoiled_is_repeated_once(
-    spoiled: set[int], probes: int
+@pytest.mark.parametrize(("spoiled", "guesses"), [({1}, 3), ({2}, 3), ({1, 2}, 2), ({2, 3}, 3)])
+def test_a_guess_that_something_else_spoiled_is_repeated_once(
+    spoiled: set[int], guesses: int
 ) -> None:
     def run(spec: TrialSpec) -> TrialResult:
-        result = probed(20.0, 5e4)(spec)
+        result = guessed(20.0, 5e4)(spec)
         broken = {"status": "invalid", "cause": "the broker died", "metrics": {}}
         return result.model_copy(update=broken) if spec.number in spoiled else result
 
     history, found, code = search(asked(), run)
-    backlogs = [result.spec.duration_s for result in history if result.spec.preload]
-    assert len(backlogs) == probes
-    assert all(backlogs[number - 1] == backlogs[number] for number in spoiled if number < probes)
+    backlogs = [result.spec.duration_s for result in history if result.spec.backlog]
+    assert len(backlogs) == guesses
+    assert all(backlogs[number - 1] == backlogs[number] for number in spoiled if number < guesses)
     assert (found.catch_up is None) == (spoiled == {1, 2})
     assert found.rate == pytest.approx(50_000, rel=0.1)
     assert code == 0
@@ -163,9 +163,9 @@ def test_a_probe_that_something_else_spoiled_is_repeated_once(
 
 def test_the_driver_as_the_limit_ends_with_4() -> None:
     _, found, code = search(asked(), simulate(KINDS["steady"], driver=20_000))
-    assert found.limit == "driver"
+    assert found.limit == "harness"
     assert found.rate == pytest.approx(20_000, rel=0.06)
-    assert "the driver was the limit" in str(found.conclusion)
+    assert "the harness was the limit" in str(found.conclusion)
     assert code == 4
 
 
@@ -196,7 +196,7 @@ def test_a_query_that_emits_nothing_sustains_nothing() -> None:
 def test_an_engine_that_dies_above_some_rate_is_rated_below_it() -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(KINDS["steady"])(spec)
-        if spec.preload or spec.rate < 30_000:
+        if spec.backlog or spec.rate < 30_000:
             return result
         dead = {"status": "failed", "cause": "the engine died: out of memory", "pace": None}
         return result.model_copy(update=dead)
@@ -222,7 +222,7 @@ def test_a_trial_that_could_not_be_told_is_repeated_for_twice_as_long() -> None:
 
 def test_one_rate_is_a_guess_and_two_are_limits() -> None:
     history, found, _ = search(asked(40_000.0), simulate(KINDS["steady"]))
-    assert not any(result.spec.preload for result in history)
+    assert not any(result.spec.backlog for result in history)
     assert [result.spec.rate for result in history[:2]] == [20_000, 44_000]
     history, found, code = search(asked(1000.0, 2000.0), simulate(KINDS["steady"]))
     assert (found.rate, found.limit, code) == (2000.0, "search", 0)
@@ -259,7 +259,7 @@ def test_an_unfinished_search_says_so() -> None:
 def test_the_outline_counts_what_a_good_search_takes() -> None:
     stages = Sustainable(asked()).outline()
     assert sum(stage.trials for stage in stages) == 2 + 2 + 5 + 3 + 2
-    assert "probe" in stages[0].what
+    assert "guess" in stages[0].what
     limits = Sustainable(asked(1000.0, 2000.0)).outline()
     assert "1k/s and 2k/s" in limits[0].what
 
@@ -271,7 +271,7 @@ def test_the_outline_counts_what_a_good_search_takes() -> None:
         ({"rates": ["2k/s", "2k/s"]}, "2k/s is named twice"),
         ({"rates": ["1k/s", "2k/s", "3k/s"]}, "two limits"),
         ({"repeats": 3}, "repeats"),
-        ({"schedule": "poisson:1k/s"}, "constant rates"),
+        ({"shape": "poisson:1k/s"}, "constant rates"),
         ({"objectives": ("latency.p99<2s",)}, "objectives"),
         ({"survey": True, "quick": True}, "exclude"),
         ({"duration": "179s"}, "needs 3 min"),
@@ -299,7 +299,7 @@ def test_limits_close_to_a_known_rate_leave_ends_and_confirmations() -> None:
 @pytest.mark.parametrize(
     ("preset", "given", "rates"),
     [
-        ("fluctuate", {"schedule": "fluctuate:1.35M/s"}, [1.05e6]),
+        ("fluctuate", {"shape": "fluctuate:1.35M/s"}, [1.05e6]),
         ("aggregation", {"rates": ["1.5M/s", "1.35M/s", "750k/s"]}, [1.5e6, 1.35e6, 7.5e5]),
         ("overload", {"rates": ["1.5M/s", "2.25M/s"]}, [1.5e6, 2.25e6]),
     ],
@@ -358,7 +358,7 @@ def test_what_follows_a_search_can_be_chosen() -> None:
     rate = found.rate
     assert isinstance(rate, float)
     assert code == 0, "an overload after the search is no failure of it"
-    high = float(str(fluctuating.spec.schedule).removeprefix("fluctuate:").removesuffix("/s"))
+    high = float(str(fluctuating.spec.shape).removeprefix("fluctuate:").removesuffix("/s"))
     assert high == pytest.approx(0.9 * rate, rel=0.01)
     assert fluctuating.spec.rate == pytest.approx(high * 7 / 9)
     assert overloaded.spec.rate == pytest.approx(1.5 * rate, rel=0.01)
@@ -386,12 +386,12 @@ def test_a_quick_search_is_short_and_stays_below_the_harness(
         origins={"duration": "quick", "warmup": "quick", **({"rates": "option"} if guess else {})},
     )
     history, found, code = search(run, simulate(replace(KINDS["steady"], capacity=limit)))
-    searched = [result.spec for result in history if not result.spec.preload]
+    searched = [result.spec for result in history if not result.spec.backlog]
     assert max(spec.rate for spec in searched) <= 20_000
     assert sum(result.spec.load_s for result in history) < 180
     assert (found.rate is not None, code) == (True, 0)
     assert found.limit == "search"
-    assert len(history) == 5 - bool(guess), "probe, bracket of two, confirmation, latency"
+    assert len(history) == 5 - bool(guess), "guess, bracket of two, confirmation, latency"
 
 
 def test_a_quick_trial_whose_load_came_late_is_not_repeated() -> None:

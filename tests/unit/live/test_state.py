@@ -188,8 +188,10 @@ def test_a_trial_tells_its_own_phases() -> None:
     assert now is not None
     assert now.phases[:3] == ("prepare", "start", "consume")
     planned = FixedRate(SPEC).plan()[0]
-    assert events.phases_of(planned.model_copy(update={"preload": True}))[:2] == (
+    assert events.phases_of(planned.model_copy(update={"backlog": True}))[:2] == (
         "prepare",
-        "preload",
+        "send backlog",
     )
+    gathers = planned.model_copy(update={"shape": "backlog:6k/s@5m,1k/s"})
+    assert events.phases_of(gathers)[:4] == ("prepare", "send backlog", "start", "measure")
     assert "read back" in events.phases_of(planned.model_copy(update={"engine": None}))

@@ -17,7 +17,7 @@ def make_spec(schedule: str | None, **changes: object) -> TrialSpec:
         "parameters": {},
         "engine": "noop",
         "rate": 1000.0,
-        "schedule": schedule,
+        "shape": schedule,
         "warmup_s": 1.0,
         "duration_s": 4.0,
         "tail_s": 1.0,
@@ -42,6 +42,10 @@ def test_without_a_shape_the_rate_is_constant() -> None:
         ("bursts:1k/s,5k/s@500ms/1s", [3000, 3000, 3000, 3000]),
         ("bursts:1k/s,5k/s@2s", [1000, 5000, 5000, 1000]),
         ("fluctuate:3k/s", [3000, 1667, 1667, 3000]),
+        ("burst:1k/s,34x/2s", [1000, 34_000, 1000, 34_000]),
+        ("burst:1k/s, 0.5x/3s", [1000, 1000, 500, 1000]),
+        ("burst:1k/s,34x", [1000, 1000, 1000, 1000]),
+        ("backlog:6k/s@1s,2k/s", [2000, 2000, 2000, 2000]),
     ],
 )
 def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
@@ -51,9 +55,9 @@ def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
 @pytest.mark.parametrize(
     ("text", "part", "remedy"),
     [
-        ("stairs:10k/s@60s", "unknown shape of a load 'stairs'", "Known: bursts"),
+        ("stairs:10k/s@60s", "unknown shape of a load 'stairs'", "Known: backlog, burst, bursts"),
         ("step:10k/s@60s", "unknown shape", "Did you mean steps?"),
-        ("", "unknown shape", "Known: bursts"),
+        ("", "unknown shape", "Known: backlog, burst, bursts"),
         ("steps", "is empty", "steps:10k/s@60s"),
         ("steps: ", "is empty", "steps:10k/s@60s"),
         ("steps:10k/s@1s,", "'' is no rate", "20k/s"),
@@ -70,6 +74,13 @@ def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
         ("sine:3k/s..1k/s@1s", "the lower rate comes first", "sine:"),
         ("bursts:1k/s", "rate of the burst is missing", "bursts:"),
         ("bursts:1k/s,5k/s@2s/1s", "no time between", "bursts:"),
+        ("burst:1k/s", "a rate and a factor are needed", "burst:1k/s,34x"),
+        ("burst:0/s,34x", "sends nothing", "burst:"),
+        ("burst:1k/s,0x", "the factor must be above 0", "burst:"),
+        ("burst:1k/s,34x/1s", "2 at least", "burst:"),
+        ("burst:1k/s,34x/2500ms", "whole seconds", "burst:"),
+        ("backlog:6k/s@5m", "the rate after it is missing", "backlog:6k/s@5m,1k/s"),
+        ("backlog:0/s@5m,1k/s", "there is none", "backlog:"),
         ("replay:nowhere.csv", "cannot read the recording nowhere.csv", "column `time`"),
         ("replay:trace.csv@0x", "the speed must be above 0", "replay:"),
     ],
@@ -160,3 +171,26 @@ def test_a_pause_of_a_second_is_found_wherever_it_begins() -> None:
     for begins_ms in range(1000, 1100, 7):
         text = f"steps:1k/s@{begins_ms}ms,0/s@1s,1k/s@{3000 - begins_ms}ms"
         assert arrivals.least_rate(make_spec(text)) == 0
+
+
+def test_all_records_of_a_burst_are_due_with_its_second() -> None:
+    spec = make_spec("burst:100/s,34x/2s")
+    planned = arrivals.schedule(spec)
+    before = planned.due(1999)
+    assert planned.due(2000) - before == 3400
+    assert planned.due(2999) - before == 3400
+    assert planned.due(3999) - before == 3500
+
+
+def test_the_seconds_of_bursts_are_counted_from_the_beginning_of_the_load() -> None:
+    planned = arrivals.schedule(make_spec("burst:100/s,34x/2s", warmup_s=0.5))
+    assert planned.due(2000) - planned.due(1999) == 3400
+
+
+def test_a_backlog_gathers_in_place_of_the_warmup() -> None:
+    spec = make_spec("backlog:6k/s@1s,2k/s")
+    assert arrivals.backlog_s(spec.shape) == 1.0
+    assert arrivals.schedule(spec).due(999) == 6000
+    assert arrivals.records(spec) == 6000 + 5 * 2000
+    assert arrivals.backlog_s("constant:1k/s") is None
+    assert arrivals.backlog_s(None) is None

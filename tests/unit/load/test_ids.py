@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -15,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load import sender
-from streamgauge.load.messages import SenderJob
 from streamgauge.load.partitioner import partition_of
+from streamgauge.load.protocol import SenderJob
 from streamgauge.measure.messages import headers
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.form import FORMS, Form
+from streamgauge.spec.form import FORMS, JSON, Form
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Payloads
 from streamgauge.transports.kafka import sending
@@ -109,6 +112,7 @@ def make_job(
     keyed=st.booleans(),
     pulse=st.booleans(),
     rounds=st.tuples(st.integers(0, 2), st.integers(1, 3)),
+    marker_size=st.sampled_from([None, 1, 3]),
 )
 def test_no_two_records_of_a_trial_have_the_same_id(
     forms: list[Form],
@@ -118,10 +122,12 @@ def test_no_two_records_of_a_trial_have_the_same_id(
     keyed: bool,
     pulse: bool,
     rounds: tuple[int, int],
+    marker_size: int | None,
 ) -> None:
     payloads = Payloads(
         [[b'"x":%d}' % number for number in range(len(KEYS))]],
-        marker=b'"marker":1}',
+        marker=b'"marker":1}' if marker_size is None else None,
+        markers=None if marker_size is None else partial(marker_of, marker_size),
         sentinel=b'"sentinel":1}',
         keys=[KEYS] if keyed else None,
         partition="key" if keyed else "number",
@@ -147,13 +153,47 @@ def test_no_two_records_of_a_trial_have_the_same_id(
     for number, form in enumerate(forms):
         mine = [value for topic, value, *_ in log if topic == f"t{number}"]
         ids += headers(pa.array(mine, pa.binary()), form).ids.tolist()
-    assert len(ids) == len(log) == load + len(markers)
+    more = len(markers) - len(forms) * partitions  # but for the sentinels
+    assert len(ids) == len(log) == load + len(markers) + more * ((marker_size or 1) - 1)
     assert len(set(ids)) == len(ids), "markers included"
     assert {marker.id for marker in markers} <= set(ids)
-    special = {marker.value for marker in markers}
-    check_places([sent for sent in log if sent[1] not in special], partitions, keyed)
-    for _, value, key, _ in log:
-        assert value not in special or key == payloads.marker_key
+    special = [sent for sent in log if b"marker" in sent[1] or b"sentinel" in sent[1]]
+    check_places([sent for sent in log if sent not in special], partitions, keyed)
+    assert all(key == payloads.marker_key for _, _, key, _ in special)
+    assert {marker.value for marker in markers} <= {value for _, value, *_ in special}
+
+
+def marker_of(size: int, number: int, now_ms: int) -> list[bytes]:
+    return [b'"marker":%d,"at":%d,"place":%d}' % (number, now_ms, each) for each in range(size)]
+
+
+def test_a_marker_of_several_records_lies_in_one_partition_and_is_the_same_in_all_streams() -> None:
+    payloads = Payloads([[b'"x":%b}']], markers=partial(marker_of, 3), dated=lambda at: b"%d" % at)
+    log: list[Sent] = []
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(sending, "Producer", Producer),
+        patch.object(Producer, "log", log, create=True),
+    ):
+        (job,) = make_job(folder, 2, 2, 1, 5, pulse=False)
+        only = make_sender(job, [JSON, JSON], payloads)
+        told = only.markers().markers
+        start_ms = time.time_ns() // 1_000_000 - 100
+        only.load(start_ms)
+    assert [(marker.stream, marker.partition) for marker in told] == [
+        ("s0", 0), ("s0", 1), ("s1", 0), ("s1", 1)
+    ]  # fmt: skip
+    sent: dict[tuple[str, int], list[Any]] = defaultdict(list)
+    for topic, value, _, partition in log[:12]:
+        sent[topic, partition].append(json.loads(value))
+    assert [each["place"] for group in sent.values() for each in group] == [0, 1, 2] * 4
+    assert len({each["at"] for group in sent.values() for each in group}) == 1
+    numbers = {place: {each["marker"] for each in group} for place, group in sent.items()}
+    assert numbers["t0", 0] == numbers["t1", 0] != numbers["t0", 1] == numbers["t1", 1]
+    assert [json.loads(marker.value)["place"] for marker in told] == [2] * 4
+    load = [json.loads(value) for _, value, *_ in log[12:]]
+    assert all(each["x"] == each["intended"] for each in load)
+    assert len(load) == 10
 
 
 def check_places(load: list[Sent], partitions: int, keyed: bool) -> None:

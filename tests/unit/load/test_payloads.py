@@ -96,12 +96,13 @@ def test_keys_that_do_not_fit_are_refused(payloads: Payloads, message: str) -> N
 
 
 @pytest.mark.parametrize("bad", [b"}", b"", b"x}", b'"x":1', b'"x"}', b'{"x":1}', b',"x":1}'])
-@pytest.mark.parametrize("place", ["block", "marker", "sentinel"])
+@pytest.mark.parametrize("place", ["block", "marker", "markers", "sentinel"])
 def test_what_makes_no_json_is_refused(bad: bytes, place: str) -> None:
     good = b'"x":1}'
     payloads = {
         "block": Payloads([[good, bad]]),
         "marker": Payloads([[good]], marker=bad),
+        "markers": Payloads([[good]], markers=lambda _, __: [good, bad]),
         "sentinel": Payloads([[good]], sentinel=bad),
     }[place]
     with pytest.raises(UsageError, match=r"cannot follow \{\"id\":…") as caught:

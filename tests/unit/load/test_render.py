@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamgauge.load import arrivals, render
-from streamgauge.load.messages import SenderJob
+from streamgauge.load.protocol import SenderJob
 from streamgauge.planning import load_workload
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streamgauge.load import sender
-from streamgauge.load.messages import SenderJob
 from streamgauge.load.payloads import Memory, Sources
+from streamgauge.load.protocol import SenderJob
 from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.load.lateness import Lateness
-from streamgauge.load.messages import LINES, SenderJob, Sent, TickLine
+from streamgauge.load.protocol import LINES, SenderJob, Sent, TickLine
 from streamgauge.load.senders import add_ticks, add_up, share_cpus
 from streamgauge.spec.trial import TrialSpec
 

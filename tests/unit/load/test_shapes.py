@@ -22,6 +22,8 @@ all_shapes: st.SearchStrategy[Shape] = st.one_of(
     st.builds(shapes.bursts, rates, rates, st.integers(1, 500), st.integers(501, 2000)),
     st.builds(shapes.burst, rates, rates, lengths_ms),
     st.builds(shapes.fluctuate, rates),
+    st.builds(shapes.Surges, rates, st.sampled_from([0.5, 34.0]), st.integers(2, 5)),
+    st.builds(shapes.Backlog, rates, st.just(500), rates),
     arrivals.map(shapes.Replay),
 )
 

@@ -9,8 +9,8 @@ import pytest
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
 from streamgauge.load.links import SocketLink
-from streamgauge.load.messages import Command, Hello, Ready
-from streamgauge.load.process import Sender
+from streamgauge.load.protocol import Command, Hello, Ready
+from streamgauge.load.sender_handle import SenderHandle
 from streamgauge.load.spark_senders import _await_all, _cluster, _hear
 
 
@@ -32,7 +32,7 @@ def test_a_task_speaks_the_language_of_a_sender(
     ends: tuple[socket.socket, socket.socket], driver: process.Process
 ) -> None:
     ours, theirs = ends
-    sender = Sender(SocketLink(ours, driver), driver.pid)
+    sender = SenderHandle(SocketLink(ours, driver), driver.pid)
     theirs.sendall(Ready(fifo=False).model_dump_json().encode() + b"\n")
     sender.ready(5)
     sender.begin(17)
@@ -45,7 +45,7 @@ def test_a_task_that_hangs_up_is_missed(
     ends: tuple[socket.socket, socket.socket], driver: process.Process
 ) -> None:
     ours, theirs = ends
-    sender = Sender(SocketLink(ours, driver), driver.pid)
+    sender = SenderHandle(SocketLink(ours, driver), driver.pid)
     theirs.close()
     assert "a task of the Spark job is gone" in (sender.failure() or "")
     with pytest.raises(TrialInvalid, match="the sender died"):
@@ -55,7 +55,7 @@ def test_a_task_that_hangs_up_is_missed(
 def test_a_job_that_ends_is_the_cause(
     ends: tuple[socket.socket, socket.socket], driver: process.Process
 ) -> None:
-    sender = Sender(SocketLink(ends[0], driver), driver.pid)
+    sender = SenderHandle(SocketLink(ends[0], driver), driver.pid)
     driver.kill()
     assert "SIGKILL" in (sender.failure() or "")
 

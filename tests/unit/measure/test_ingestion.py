@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.measure.ingestion import rates, staircase, stairs
+from streamgauge.measure.ingestion import append_runs, first_append_times, rates
 from streamgauge.spec.values import Span
 
 SPAN = Span(1_000_000, 1_120_000)
@@ -44,7 +44,7 @@ def test_runs_and_steps_are_found_as_they_were_made(made: list[tuple[int, int]])
     for records, step_ms in made:
         times += [at] * records
         at += step_ms
-    found = stairs(np.array(times, dtype=np.int64))
+    found = append_runs(np.array(times, dtype=np.int64))
     inner = [records for records, _ in made[1:-1]]
     steps = [step_ms for _, step_ms in made[:-1]]
     assert found["append_run.mean"] == pytest.approx(np.mean(inner))
@@ -54,11 +54,11 @@ def test_runs_and_steps_are_found_as_they_were_made(made: list[tuple[int, int]])
 
 
 def test_a_sample_without_whole_steps_tells_nothing() -> None:
-    assert stairs(np.array([1, 1, 2, 2], dtype=np.int64)) == {}
-    assert stairs(np.array([], dtype=np.int64)) == {}
+    assert append_runs(np.array([1, 1, 2, 2], dtype=np.int64)) == {}
+    assert append_runs(np.array([], dtype=np.int64)) == {}
 
 
-def test_the_staircase_begins_at_zero_and_needs_all_its_records() -> None:
+def test_the_times_begin_at_zero_and_needs_all_its_records() -> None:
     times = np.array([7, 7, 8, 9], dtype=np.int64)
-    assert staircase(times, 3) == [0, 0, 1]
-    assert staircase(times, 5) == []
+    assert first_append_times(times, 3) == [0, 0, 1]
+    assert first_append_times(times, 5) == []

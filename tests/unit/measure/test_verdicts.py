@@ -7,7 +7,7 @@ import pytest
 from streamgauge.measure.trend import Trend
 from streamgauge.measure.verdicts import (
     Drain,
-    Driver,
+    LoadFacts,
     correct,
     exit_code,
     kept_up,
@@ -20,7 +20,7 @@ from streamgauge.measure.verdicts import (
 from streamgauge.metrics import parse_objective
 from streamgauge.spec.trial import Counts, LoadSpec, TrialResult, TrialSpec, Verdict
 
-ON_TIME = Driver(due=1000, sent=1000, lateness_p99_s=0.002, clock_moved_s=0.0001)
+ON_TIME = LoadFacts(due=1000, sent=1000, lateness_p99_s=0.002, clock_moved_s=0.0001)
 DRAINED = Drain(drained=True)
 NOT_DRAINED = Drain(drained=False, outstanding=1234)
 LEVEL = Trend(0.0, -0.001, 0.001, 15, "none")
@@ -33,7 +33,7 @@ LITTLE_BEHIND = np.full(300, 1.0)
 def test_a_driver_on_time_is_valid():
     verdict = valid(LoadSpec(), ON_TIME)
     assert verdict.holds is True
-    assert verdict.reason == "the driver sent 100 % of what was due, 99 % of it at most 2 ms late"
+    assert verdict.reason == "the sender sent 100 % of what was due, 99 % of it at most 2 ms late"
     assert verdict.evidence["lateness_p99_s"] == 0.002
 
 
@@ -42,11 +42,11 @@ def test_a_driver_on_time_is_valid():
     [
         (
             {"sent": 931},
-            "the driver sent 93.1 % of what was due (at least 99 % is needed);"
+            "the sender sent 93.1 % of what was due (at least 99 % is needed);"
             " the sender was the limit: lower the rate, give it a core of its own"
             " or share the load (-L senders=2)",
         ),
-        ({"due": 100_000, "sent": 98_999}, "the driver sent 98.9 % of what was due"),
+        ({"due": 100_000, "sent": 98_999}, "the sender sent 98.9 % of what was due"),
         ({"lateness_p99_s": 0.25}, "1 % of the records came 250 ms late or more"),
         ({"clock_moved_s": -0.005}, "the clock moved by -5 ms during the trial"),
         ({"clock_offset_s": 0.02}, "the clock of a remote service is 20 ms off"),
@@ -138,7 +138,7 @@ def test_unread_inputs_leave_validity_open():
 def test_all_right_is_correct():
     verdict = correct(Counts(expected=1200, correct=1200), DRAINED)
     assert verdict.holds is True
-    assert verdict.reason == "all 1,200 expected outputs are right and there once"
+    assert verdict.reason == "all 1,200 expected outputs are right, each exactly once"
 
 
 @pytest.mark.parametrize("kind", ["wrong", "missing", "duplicate", "unexpected"])
@@ -146,6 +146,13 @@ def test_one_fault_of_any_kind_is_incorrect(kind):
     verdict = correct(Counts(expected=9, correct=8, **{kind: 1}), DRAINED)
     assert verdict.holds is False
     assert verdict.reason.endswith(f": 1 {kind}")
+
+
+def test_intermediate_outputs_are_no_fault_and_no_answer():
+    grown = correct(Counts(expected=2, correct=2, intermediate=7), DRAINED)
+    assert grown.holds is True
+    assert grown.reason.endswith("are right, each exactly once, after 7 right intermediate ones")
+    assert correct(Counts(expected=2, correct=1, missing=1, intermediate=7), DRAINED).holds is False
 
 
 def test_when_correctness_cannot_be_told():

@@ -11,7 +11,7 @@ from streamgauge.spec.trial import TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
 
 NO = Verdict(holds=False, reason="of 120 expected and 119 outputs: 1 missing")
-UNTOLD = Verdict(holds=None, reason="a quick trial is too short to tell")
+UNTOLD = Verdict(holds=None, reason="a quick trial is too short to judge the pace")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_missed_objective_is_part_of_the_sentence(
 
 
 def test_nothing_finished(folder: RunFolder) -> None:
-    assert say(folder) == "No trial has finished: there is nothing to tell yet."
+    assert say(folder) == "No trial has finished yet."
     assert [badge.says for badge in badges(folder, folder.record(), [])] == [
         "no trial", "no trial", "no trial", "none set",
     ]  # fmt: skip
@@ -207,8 +207,8 @@ def test_a_doubt_about_the_answer_of_a_search_is_a_warning(
     ("changes", "holds", "says"),
     [
         ({"limit": "search"}, True, "confirmed as far as was tried"),
-        ({"limit": "driver"}, None, "the driver was the limit"),
-        ({"rate": None, "limit": "driver"}, None, "the driver was the limit"),
+        ({"limit": "harness"}, None, "the harness was the limit"),
+        ({"rate": None, "limit": "harness"}, None, "the harness was the limit"),
         ({"rate": None}, False, "not settled"),
         ({"rate": None, "interval": [None, 2000.0]}, False, "no rate passes"),
         ({"rate": None, "limit": None}, None, "the search is not over"),

@@ -19,12 +19,12 @@ def read(text: str) -> list[dict[str, str]]:
 
 
 def test_the_publications_columns_come_first(make_trial: TrialMaker) -> None:
-    counts = Counts(expected=100, correct=97, wrong=1, missing=2, duplicate=3)
+    counts = Counts(expected=100, correct=97, wrong=1, missing=2, duplicate=3, intermediate=50)
     rows = read(tables([make_trial(1, counts=counts), make_trial(2)])["results.csv"])
     assert list(rows[0])[:13] == PUBLISHED
     assert rows[0]["false_outputs"] == "6"
     assert rows[0]["correctness_percent"] == "97.0"
-    assert rows[0]["actual"] == "101"
+    assert (rows[0]["actual"], rows[0]["intermediate"]) == ("101", "50")
     assert rows[1]["latency.mean"] == "0.005"
 
 

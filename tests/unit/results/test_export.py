@@ -118,7 +118,7 @@ def test_a_packaged_run_is_planned_as_it_was(tmp_path):
     "asked",
     [
         *({"preset": name} for name in preset_names()),
-        {"workload": "espbench", "schedule": "bursts:2k/s,10k/s@1s/10s"},
+        {"workload": "espbench", "shape": "bursts:2k/s,10k/s@1s/10s"},
         {"workload": "espbench", "experiment": "ceiling", "engine": "noop"},
         {
             "workload": "rovio",

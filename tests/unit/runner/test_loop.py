@@ -10,7 +10,7 @@ from streamgauge import machine, runner
 from streamgauge.errors import Interrupted, NotReady, StreamgaugeError
 from streamgauge.planning import Asked, plan_run
 from streamgauge.results.folder import find
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
 from tests.unit.services.toys import Toy
 

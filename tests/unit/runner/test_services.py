@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamgauge.runner.services import ServiceSet
 from streamgauge.services.choice import embedded
-from streamgauge.services.service import Embedded
+from streamgauge.services.embedded import Embedded
 from tests.unit.services.toys import Toy
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.services import choice, redis
+from streamgauge.services.addresses import Given
 from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.redis import RedisEndpoint, parse_redis
-from streamgauge.services.service import Options
-from streamgauge.spec.addresses import Given
+from streamgauge.services.running import Options
 from streamgauge.spec.endpoints import Endpoints
 
 NOTHING: Mapping[str, str] = {}

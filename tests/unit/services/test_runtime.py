@@ -11,7 +11,7 @@ from streamgauge.services import runtime
 from streamgauge.services.choice import check_names, embedded
 from streamgauge.services.java import property_value
 from streamgauge.services.postgres.embedded import reachable
-from streamgauge.services.runtime import Instance, Record
+from streamgauge.services.runtime import Instance, InstanceRecord
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_a_free_port_can_be_bound() -> None:
 def test_an_instance_comes_and_goes_with_its_folders() -> None:
     instance = Instance.create("kafka")
     assert Instance.found() == [
-        (instance, Record("kafka", str(instance.data), owner=Seen.of(os.getpid())))
+        (instance, InstanceRecord("kafka", str(instance.data), owner=Seen.of(os.getpid())))
     ]
     assert Instance.orphans() == []
     instance.remove()

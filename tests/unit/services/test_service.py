@@ -6,7 +6,8 @@ from contextlib import ExitStack
 import pytest
 
 from streamgauge.errors import NotReady
-from streamgauge.services.service import all_up, measure_offset
+from streamgauge.services.given import measure_offset
+from streamgauge.services.starting import all_up
 from streamgauge.spec.endpoints import Services
 from tests.unit.services.toys import Toy, ToyRunning
 

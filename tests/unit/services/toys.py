@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from streamgauge.services.service import NoSettings, Options, RunningService
-from streamgauge.spec.addresses import Given
+from streamgauge.services.addresses import Given
+from streamgauge.services.running import NoSettings, Options, RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.trial.bench import Bench
 from tests.unit.services.toys import ToyEndpoint
 

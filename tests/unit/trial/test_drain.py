@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from streamgauge.load.messages import Marker
+from streamgauge.load.protocol import Marker
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Progress
-from streamgauge.spec.transport import Record
+from streamgauge.spec.jobs import Progress
+from streamgauge.spec.records import Record
 from streamgauge.trial.drain import STILL_S, TIMELY_S, Drainage, still_s
 from streamgauge.workloads.espbench.workload import Espbench
 from streamgauge.workloads.rovio import Rovio

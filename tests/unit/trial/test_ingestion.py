@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.load.messages import SenderSummary
+from streamgauge.load.protocol import SenderSummary
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.transports.kafka import KafkaTransport
 from streamgauge.trial.bench import Bench
@@ -80,7 +80,7 @@ def trial(tmp_path: Path) -> Ingestion:
     bench = Bench({"kafka": kafka}, lambda: pytest.fail("no Spark"), tmp_path, "test")
     load = LoadSpec(acks="0", idempotence=False)
     trial = Ingestion(make_spec(load=load), bench, tmp_path / "001", lambda _: None)
-    trial.outcome.sender = SenderSummary(
+    trial.state.sender = SenderSummary(
         senders=1,
         due=1000,
         sent=1000,
@@ -107,6 +107,6 @@ def test_a_given_brokers_clock_is_compared_and_judged(trial: Ingestion) -> None:
     for _ in range(2):
         trial._compare_clocks()
     assert "at most 3 ms off" in trial._result().valid.reason
-    trial.outcome.clock_offset_s = 0.02
+    trial.state.clock_offset_s = 0.02
     result = trial._result()
     assert (result.status, result.valid.holds, result.kept_up.holds) == ("invalid", False, None)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.trial import InstanceSeen, ResourceSpec, TrialSpec
-from streamgauge.trial.bench import Bench, Outcome
+from streamgauge.trial.bench import Bench, TrialState
 from streamgauge.trial.instances import Instances
 from streamgauge.trial.probes import DRIVER, ReportedCpu, engine_processes, with_driver
 
@@ -24,7 +24,7 @@ class Engine:
     cluster: ClassVar[str] = "spark"
 
 
-def instances(members: tuple[Any, ...] = (), **asked: Any) -> tuple[Instances, Outcome]:
+def instances(members: tuple[Any, ...] = (), **asked: Any) -> tuple[Instances, TrialState]:
     spec = TrialSpec(
         number=1,
         workload="espbench",
@@ -38,8 +38,8 @@ def instances(members: tuple[Any, ...] = (), **asked: Any) -> tuple[Instances, O
     )
     service = RunningService("spark", "cluster", CLUSTER, members)
     bench = Bench({"spark": service}, lambda: pytest.fail("no Spark"), Path(), "test")
-    outcome = Outcome(spec)
-    return Instances(outcome, bench, Engine()), outcome  # type: ignore[arg-type]
+    state = TrialState(spec)
+    return Instances(state, bench, Engine()), state  # type: ignore[arg-type]
 
 
 def test_in_one_process_an_engine_has_cpus_and_no_cluster() -> None:
@@ -52,20 +52,20 @@ def test_in_one_process_an_engine_has_cpus_and_no_cluster() -> None:
 
 
 def test_on_a_given_cluster_nothing_here_is_pinned() -> None:
-    found, outcome = instances(instances=2)
+    found, state = instances(instances=2)
     assert found.resources().cluster is CLUSTER
     assert (found.resources().cpus, found.others_cpus()) == (ALL, ())
-    assert outcome.warnings == []
+    assert state.warnings == []
 
 
 def test_senders_leave_alone_the_cpus_of_our_own_instances() -> None:
-    found, outcome = instances(members=("worker",), instances=1)
+    found, state = instances(members=("worker",), instances=1)
     assert found.others_cpus() == ALL[1:]
     many, warned = instances(members=("worker",), instances=len(ALL) + 1)
     many.resources()
     assert many.others_cpus() == ()
     assert "no instance has CPUs of its own" in warned.warnings[0]
-    assert outcome.warnings == []
+    assert state.warnings == []
 
 
 class Job:
@@ -88,10 +88,10 @@ class Job:
 
 
 def test_a_lost_instance_is_told() -> None:
-    found, outcome = instances(instances=2)
+    found, state = instances(instances=2)
     found.note(Job())  # type: ignore[arg-type]
-    assert [each.name for each in outcome.instances] == ["0", "1"]
-    assert outcome.warnings == ["instance 1 of the engine on a was lost: killed"]
+    assert [each.name for each in state.instances] == ["0", "1"]
+    assert state.warnings == ["instance 1 of the engine on a was lost: killed"]
 
 
 def test_the_driver_is_a_part_of_the_engine() -> None:

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamgauge.load.messages import SenderSummary
+from streamgauge.jobfile import JobSpec
+from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.measure.verdicts import Drain
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.trial.bench import Outcome
+from streamgauge.trial.bench import TrialState
 from streamgauge.trial.record import result
 from streamgauge.validation.tasks import TIMES
 from streamgauge.validation.validator import Validation
@@ -95,7 +95,7 @@ def conclude(spec: TrialSpec | None = None, *, answers: bool = True, **known: An
         "validation": make_validation(),
         "phases": {"drain": 2.5},
     }
-    return result(Outcome(**(fields | known)), Q3, answers=answers)
+    return result(TrialState(**(fields | known)), Q3, answers=answers)
 
 
 def holds(found: TrialResult) -> tuple[bool | None, bool | None, bool | None]:
@@ -124,7 +124,7 @@ def test_a_late_load_makes_it_invalid_and_says_nothing_of_the_engine() -> None:
     found = conclude(validation=make_validation(late_ms=101))
     assert (found.status, holds(found)) == ("invalid", (False, True, None))
     assert "101 ms late" in found.valid.reason
-    assert found.kept_up.reason == "an invalid trial says nothing about the engine"
+    assert found.kept_up.reason == "an invalid trial does not judge the engine"
 
 
 def test_a_quick_trial_is_judged_by_its_answers_alone() -> None:
@@ -190,7 +190,7 @@ def test_an_engine_without_answers_is_judged_by_its_lag() -> None:
 def test_a_probe_tells_a_rate_and_no_verdicts_of_pace() -> None:
     begin_s = BEGIN / 1000
     finished = [{"at": begin_s + s, "finished": 200.0 * s} for s in range(4)]
-    found = conclude(make_spec(preload=True), measured=None, timeline=finished)
+    found = conclude(make_spec(backlog=True), measured=None, timeline=finished)
     assert holds(found) == (None, True, None)
     assert found.metrics["rate.catch_up"] == pytest.approx(200)
     assert "latency.p50" not in found.metrics
@@ -213,3 +213,30 @@ def test_what_a_reader_must_know_is_warned_of() -> None:
         "from before",
         "3 records never reached the broker; the answers do without them",
     ]
+
+
+def backlog_of(late_s: int) -> TrialResult:
+    """Conclude where all outputs of the backlog, and of so many seconds, came that late."""
+    rows = np.arange(-10 * RATE, 62 * RATE)
+    latency_ms = np.where(rows < late_s * RATE, late_s * 1000 - rows * 1000 // RATE, 5)
+    spec = make_spec(shape=f"backlog:{RATE}/s@10s,{RATE}/s")
+    return conclude(spec, validation=make_validation(latency_ms=latency_ms))
+
+
+def test_an_engine_that_caught_up_with_a_backlog_tells_when_and_no_latency() -> None:
+    found = backlog_of(20)
+    assert holds(found) == (True, True, True)
+    assert "caught up with the backlog 21 s after its start" in found.kept_up.reason
+    assert found.metrics["catch_up.seconds"] == 21
+    assert found.metrics["rate.peak"] > 5 * RATE
+    assert not [name for name in found.metrics if "latency" in name.partition(".")[0]]
+    assert any("21 s after its start, at best" in warning for warning in found.warnings)
+    assert found.pace is None
+
+
+def test_an_engine_that_did_not_catch_up_has_not_kept_up() -> None:
+    found = backlog_of(61)
+    assert found.kept_up.holds is False
+    assert "did not catch up" in found.kept_up.reason
+    assert "catch_up.seconds" not in found.metrics
+    assert not any("caught up" in warning for warning in found.warnings)

@@ -59,14 +59,14 @@ def test_a_service_in_trouble_makes_the_trial_invalid_even_when_that_has_passed(
     looked.check()
     looked.troubles.sample(0.0)
     store.slow = None
-    with pytest.raises(TrialInvalid, match="redis does not do its part: it did not answer"):
+    with pytest.raises(TrialInvalid, match="redis does not work: it did not answer"):
         looked.check()
 
 
 def test_an_engine_that_dies_of_a_full_store_is_not_to_blame(tmp_path: Path) -> None:
     looked = watch(tmp_path, FakeTime(), redis=Thing(slow="it refuses a write: OOM"))
     looked.job = Thing(died="an exception in a task")  # type: ignore[assignment]
-    with pytest.raises(TrialInvalid, match="redis does not do its part: it refuses a write: OOM"):
+    with pytest.raises(TrialInvalid, match="redis does not work: it refuses a write: OOM"):
         looked.check()
 
 

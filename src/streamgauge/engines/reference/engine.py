@@ -9,7 +9,7 @@ from typing import ClassVar
 from streamgauge import registry
 from streamgauge.engines.plain import PlainEngine
 from streamgauge.engines.reference.faults import Fault
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 
 
 class ReferenceEngine(PlainEngine):

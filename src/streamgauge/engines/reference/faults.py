@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.errors import UsageError, unknown_name
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.form import FORMS
 from streamgauge.spec.workload import Query
 

@@ -19,10 +19,9 @@ from streamgauge.engines.reference.faults import Fault, Output
 from streamgauge.engines.reference.parts import BringsBuffer, Parts
 from streamgauge.engines.reference.sinks import OutputSink, Sink, TableSink
 from streamgauge.engines.reference.windows import buffer_for
-from streamgauge.jobfile import ProgressWriter
+from streamgauge.jobfile import JobSpec, ProgressWriter
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.transport import Reader
 from streamgauge.spec.workload import Query
 

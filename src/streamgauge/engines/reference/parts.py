@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from streamgauge.engines.reference.sinks import TableWriter
 from streamgauge.engines.reference.windows import Buffer
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.workload import Query
 
 

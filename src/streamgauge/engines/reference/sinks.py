@@ -72,7 +72,7 @@ class Sink:
 
 
 class OutputSink(Sink):
-    """Sends outputs back to the driver."""
+    """Sends outputs back to the harness."""
 
     def __init__(self, outlet: Outlet, fault: Fault | None, forms: Sequence[Form]) -> None:
         super().__init__(fault)

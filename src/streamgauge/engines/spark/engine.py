@@ -17,14 +17,15 @@ from streamgauge.engines.spark.facts import query_facts
 from streamgauge.engines.spark.settings import Size, checkpoint, resolve
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import NotReady
-from streamgauge.jobfile import SCRATCH
+from streamgauge.jobfile import SCRATCH, JobSpec
 from streamgauge.services import jars
 from streamgauge.services.endpoints import secrets_of
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.spark.private import CONF_DIR, private_folder, spark_home
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import Job, JobSpec, Modes, Problem, Resources
+from streamgauge.spec.engine import Job
+from streamgauge.spec.jobs import Modes, Problem, Resources
 
 
 class SparkEngine:

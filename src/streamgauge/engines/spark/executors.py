@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from streamgauge.engines.job import ProcessJob
 from streamgauge.machine import is_here
-from streamgauge.spec.engine import Progress
+from streamgauge.spec.jobs import Progress
 from streamgauge.spec.trial import InstanceSeen
 
 EXECUTORS = "executors.json"

@@ -25,6 +25,10 @@ def _fit(job: JobSpec, mode: Mode) -> str | None:  # noqa: ARG001 - any of them
     return None
 
 
+def _nothing(job: JobSpec) -> Mapping[str, str]:  # noqa: ARG001 - of none
+    return {}
+
+
 @dataclass(frozen=True)
 class QueryFacts:
     """What is known of one query; source, sink, trigger and checkpoint are the engine's."""
@@ -43,6 +47,8 @@ class QueryFacts:
     """Ways to run it that `-E name=value` chooses between, the default first."""
     rocksdb: Mapping[str, str] = field(default_factory=dict)
     """Values of those options with which its state must lie in RocksDB."""
+    appends: Mapping[str, str] = field(default_factory=dict)
+    """Values of those options with which micro-batches append, whatever `output_mode` says."""
     checkpoint_s: float = 300.0
     """Interval of checkpoints in real-time mode; each is a gap of some tenths of a second."""
     watermark_delay_ms: int = 0
@@ -53,6 +59,8 @@ class QueryFacts:
     """Offsets may be written while the next batch runs: stateless queries to Kafka."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of Spark, where the query is tuned."""
+    needed: Callable[[JobSpec], Mapping[str, str]] = _nothing
+    """Tells settings without which the query is not right, in every profile."""
     jars: tuple[str, ...] = ()
     """Components of jars.lock that it needs beside those of the transport."""
 
@@ -61,6 +69,13 @@ class QueryFacts:
         """Return the modes that it allows, the default first."""
         rest = (mode for mode in MODES if mode not in self.refused and mode != self.default)
         return (self.default, *rest)
+
+    def output(self, mode: str | None, settings: Mapping[str, str]) -> Literal["append", "update"]:
+        """Return the output mode of a job with these settings."""
+        if mode == "realtime":
+            return "update"
+        appends = any(settings.get(name) == value for name, value in self.appends.items())
+        return "append" if appends else self.output_mode
 
     def watermark_delay(self, mode: Mode, partitions: int) -> int:
         """Return the watermark's delay in milliseconds."""

@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
             if executors is not None:
                 executors.tell()
             time.sleep(POLL_S)
-        sys.stderr.write(f"the query ended: {query.exception() or 'nobody knows why'}\n")
+        sys.stderr.write(f"the query ended: {query.exception() or 'it gave no reason'}\n")
     return 1
 
 
@@ -84,7 +84,7 @@ def start(
         assert endpoints.output is not None, "a query that writes to a topic gets one"
         sink = part.write(result, endpoints, endpoints.output, placed(job.settings, "sink."))
     return (
-        sink.outputMode("update" if job.mode == "realtime" else facts.output_mode)
+        sink.outputMode(facts.output(job.mode, job.settings))
         .trigger(**_trigger(job, facts))
         .option("checkpointLocation", str(checkpoint))
         .start()

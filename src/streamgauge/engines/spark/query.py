@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamgauge.engines.spark.transports import transport_part
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints, Services
-from streamgauge.spec.engine import JobSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,11 @@ class QueryContext:
     def option(self, name: str) -> str:
         """Return the value of an option of the query: what was asked for, or its default."""
         return self.job.settings[name]
+
+    def configuration(self, stream: str) -> DataFrame:
+        """Return a stream that was sent as a whole before the load."""
+        part = transport_part(self.endpoints.transport)
+        return part.read_whole(self.spark, self.endpoints, self.endpoints.configuration[stream])
 
     @property
     def services(self) -> Services:
@@ -52,7 +58,8 @@ Streams = Mapping[str, "DataFrame"]
 """Each with the columns key, partition, offset, timestamp and value."""
 
 Build = Callable[[Streams, QueryContext], "DataFrame | BatchWriter | Dropped"]
-"""A query's program; its rows need a column `value`, which goes to the output topic.
+"""A query's program; its rows need a column `value`, which goes to the output topic; they may have
+a `key`, and the topic of each row in a column `place`.
 
 A workload hands them over as `QUERIES`, by query, in its file `spark.py`.
 """

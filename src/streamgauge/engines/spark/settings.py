@@ -16,8 +16,8 @@ from streamgauge import units
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.spark.executors import claim
-from streamgauge.spec.engine import JobSpec
 
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
@@ -97,7 +97,7 @@ def resolve(
         settings |= carried.ASYNCHRONOUS
     if not on_this_machine(checkpoint(job, mode)):
         settings.pop(_CHECKPOINT_MANAGER, None)
-    settings |= _store(job, mode, facts, chosen) | _conf(job.options)
+    settings |= {**_store(job, mode, facts, chosen), **facts.needed(job), **_conf(job.options)}
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
     needed = slots(mode, facts, size, partitions)
     if job.instances is None:

@@ -56,7 +56,7 @@ TIME_CHARTS = (
     Chart(
         "queue",
         "Queue length",
-        "Records in the driver's own queues that the engine has not pulled: its backpressure.",
+        "Records in the harness's own queues that the engine has not pulled: its backpressure.",
         "rates",
         "records",
         wide=True,
@@ -110,7 +110,7 @@ TIME_CHARTS = (
     Chart(
         "event_latency",
         "Event-time latency",
-        "From the time at which the latest input was due: with what the driver added.",
+        "From the time at which the latest input was due: with what sender and broker added.",
         "latency",
         "ms",
         log=True,

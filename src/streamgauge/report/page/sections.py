@@ -23,7 +23,7 @@ from streamgauge.spec.trial import TrialResult
 _EXAMPLES_PER_KIND = 5
 _MOST_EXAMPLES = 60
 _EXAMPLE_LENGTH = 400
-_COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected")
+_COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected", "intermediate")
 
 
 def verdict(run: RunView) -> Markup:

@@ -71,7 +71,7 @@ def chart_library() -> str:
 
 def mark(holds: bool | None) -> Markup:
     """Draw a verdict: a disc with a tick, an octagon with a cross, or a diamond with a dash."""
-    names = {True: ("yes", "yes"), False: ("no", "no"), None: ("untold", "not to be told")}
+    names = {True: ("yes", "yes"), False: ("no", "no"), None: ("untold", "unknown")}
     name, says = names[holds]
     return _shape(name, says)
 

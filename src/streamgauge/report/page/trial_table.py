@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from streamgauge.report.page.markup import number, table, tag
 from streamgauge.report.page.shell import mark
-from streamgauge.results.factors import differing, shape
+from streamgauge.results.factors import differing, shape_of
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_latency, format_rate
 
@@ -48,7 +48,7 @@ def _trial(run: RunView, result: TrialResult, family: str, varied: Sequence[str]
     query = spec.query if spec.repeat == 1 else f"{spec.query} ({spec.repeat})"
     yield number(str(spec.number), spec.number)
     yield link_to_charts(run, spec.number, query)
-    shaped = f" · {shape(spec)}" if spec.schedule else ""
+    shaped = f" · {shape_of(spec)}" if spec.shape else ""
     yield number(f"{format_rate(spec.rate)}{shaped}", spec.rate)
     yield from (spec.factors.get(name, "–") for name in varied)
     for judged in (result.valid, result.correct, result.kept_up):

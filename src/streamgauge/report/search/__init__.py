@@ -1,1 +1,1 @@
-"""How a search is shown: its ladder, its latencies, what its answer rests on."""
+"""How a search is shown: its rates, its latencies, and the trials that its answer rests on."""

@@ -45,7 +45,7 @@ SIGN_OF: Mapping[Kind, Sign] = {
     "fail": Sign(OVER, SIGNS["cross"]),
     "invalid": Sign(QUIET, SIGNS["diamond"]),
     "inconclusive": Sign(PALETTE[4], SIGNS["up"]),
-    "probe": Sign(PALETTE[0], SIGNS["square"]),
+    "guess": Sign(PALETTE[0], SIGNS["square"]),
 }
 
 

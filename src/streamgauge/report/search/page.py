@@ -1,4 +1,4 @@
-"""The part of a report that shows a search: its ladder, its latencies, its trials."""
+"""The part of a report that shows a search: its rates, latencies and trials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from streamgauge.experiments.conclusions import in_growth
-from streamgauge.experiments.searches import SearchAnswer
+from streamgauge.experiments.search_answer import SearchAnswer
 from streamgauge.report.charts.style import QUIET
 from streamgauge.report.charts.theme import fitted, spec_of, themed
 from streamgauge.report.page.figure import figure
@@ -25,16 +25,16 @@ from streamgauge.report.search.charts import (
     latency_chart,
     rates_chart,
 )
-from streamgauge.report.search.trials import Rung, brackets, rungs
+from streamgauge.report.search.trials import ShownTrial, brackets, shown_trials
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
 
 _HEIGHT = 270
-_LADDER = (
+_RATES = (
     "The rates in the order in which they were tried, on a logarithmic axis. What is shaded lies"
     " between the highest rate that held and the lowest that did not."
 )
-_PROBE = " The probe is where it caught up with its backlog."
+_GUESS = " The guess is where it caught up with its backlog."
 _LATENCY = "p95 of the {} at each rate, both axes logarithmic."
 
 
@@ -46,7 +46,7 @@ class SearchView:
     """Its place in the page."""
     run: RunView
     search: SearchAnswer
-    rungs: Sequence[Rung]
+    trials: Sequence[ShownTrial]
 
     @property
     def ceiling(self) -> float | None:
@@ -58,49 +58,52 @@ class SearchView:
         """What the latencies are called."""
         has_event_time = {
             "event_latency.p50" in result.metrics
-            for rung in self.rungs
-            if (result := self.result(rung)) and "latency.p50" in result.metrics
+            for trial in self.trials
+            if (result := self.result(trial)) and "latency.p50" in result.metrics
         }
         if False not in has_event_time:
             return "event-time latency"
         return "event-time latency, or else latency," if True in has_event_time else "latency"
 
     def points(self) -> list[Point]:
-        """Return the trials for the ladder; the last probe has a place if it caught up."""
+        """Return the trials for the chart of rates; the last guess has a place if it caught up."""
         made = []
-        for rung in self.rungs:
-            rate = self.search.catch_up if rung.kind == "probe" else rung.rate
-            if rate is not None and not (rung.kind == "probe" and rung.was_repeated):
-                made.append(Point(rung.trial, rate, rung.kind, self._says(rung)))
+        for trial in self.trials:
+            rate = self.search.catch_up if trial.kind == "guess" else trial.rate
+            if rate is not None and not (trial.kind == "guess" and trial.was_repeated):
+                made.append(Point(trial.number, rate, trial.kind, self._says(trial)))
         return made
 
     def latencies(self) -> list[Point]:
         """Return the trials that tell a latency; the age of a backlog is none."""
         made = []
-        for rung in self.rungs:
-            p95_s = _latency_s(self.result(rung), "p95")
-            if p95_s is not None and rung.kind != "probe":
-                says = self._says(rung)
-                made.append(Point(rung.trial, rung.rate, rung.kind, says, 1000 * p95_s))
+        for trial in self.trials:
+            p95_s = _latency_s(self.result(trial), "p95")
+            if p95_s is not None and trial.kind != "guess":
+                says = self._says(trial)
+                made.append(Point(trial.number, trial.rate, trial.kind, says, 1000 * p95_s))
         return made
 
-    def result(self, rung: Rung) -> TrialResult | None:
+    def result(self, trial: ShownTrial) -> TrialResult | None:
         """Return all that is known of a trial."""
-        return next((each for each in self.run.results if each.spec.number == rung.trial), None)
+        return next((each for each in self.run.results if each.spec.number == trial.number), None)
 
-    def _says(self, rung: Rung) -> str:
+    def _says(self, trial: ShownTrial) -> str:
         """Tell what a trial was and what came of it, in a line each."""
-        if rung.kind == "probe":
-            return f"#{rung.trial} {rung.role}\n{rung.reason}"
-        p95_s = _latency_s(self.result(rung), "p95")
-        lines = [f"#{rung.trial} {format_rate(rung.rate)}, {rung.role}: {rung.kind}", rung.reason]
+        if trial.kind == "guess":
+            return f"#{trial.number} {trial.role}\n{trial.reason}"
+        p95_s = _latency_s(self.result(trial), "p95")
+        lines = [
+            f"#{trial.number} {format_rate(trial.rate)}, {trial.role}: {trial.kind}",
+            trial.reason,
+        ]
         return "\n".join(lines if p95_s is None else [*lines, f"p95 {format_duration(p95_s)}"])
 
 
 def search_views(run: RunView, found: Sequence[SearchAnswer]) -> list[SearchView]:
     """Return the searches of a run with their places in the page."""
     return [
-        SearchView(f"{run.name}-search-{place}", run, search, rungs(search))
+        SearchView(f"{run.name}-search-{place}", run, search, shown_trials(search))
         for place, search in enumerate(found)
     ]
 
@@ -114,10 +117,10 @@ def search_data(views: Sequence[SearchView]) -> Iterator[Markup]:
     """Yield the charts of all searches of a run."""
     for view in views:
         if points := view.points():
-            trials = [rung.trial for rung in view.rungs]
+            trials = [trial.number for trial in view.trials]
             ends = brackets(view.search)
             chart = rates_chart(trials, points, ends, view.ceiling)
-            yield data(f"{view.name}-ladder", spec_of(themed(fitted(chart, _HEIGHT))))
+            yield data(f"{view.name}-rates", spec_of(themed(fitted(chart, _HEIGHT))))
         if latencies := view.latencies():
             chart = latency_chart(latencies, view.search.rate)
             yield data(f"{view.name}-latency", spec_of(themed(fitted(chart, _HEIGHT))))
@@ -132,17 +135,17 @@ def _section(view: SearchView) -> Markup:
         tag("p", f"{conclusion[:1].upper()}{conclusion[1:]}."),
         tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Markup(),
         tag("div", *_figures(view), class_="search-charts"),
-        _table(view) if view.rungs else Markup(),
+        _table(view) if view.trials else Markup(),
         class_="search",
     )
 
 
 def _figures(view: SearchView) -> Iterator[Markup]:
     if points := view.points():
-        probed = any(point.kind == "probe" for point in points)
-        note = tag("p", _LADDER + (_PROBE if probed else ""), class_="aside")
+        guessed = any(point.kind == "guess" for point in points)
+        note = tag("p", _RATES + (_GUESS if guessed else ""), class_="aside")
         legend = [*_kinds(points), *_lines(view)]
-        yield figure("Ladder of trials", note, *legend, data_spec=f"{view.name}-ladder")
+        yield figure("Rates by trial", note, *legend, data_spec=f"{view.name}-rates")
     if latencies := view.latencies():
         note = tag("p", _LATENCY.format(view.kind_of_latency), class_="aside")
         legend = [*_kinds(latencies), *_found_line(view)]
@@ -161,7 +164,7 @@ def _lines(view: SearchView) -> Iterator[Markup]:
     if low is not None:
         yield line_key(HELD, f"highest that held: {format_rate(low)}")
     if high is not None:
-        what = "limit of the driver" if view.search.limit == "driver" else "lowest that did not"
+        what = "limit of the harness" if view.search.limit == "harness" else "lowest that did not"
         yield line_key(OVER, f"{what}: {format_rate(high)}")
     if view.ceiling is not None:
         text = f"harness ceiling (noop): {format_rate(view.ceiling)}"
@@ -177,22 +180,24 @@ def _table(view: SearchView) -> Markup:
     header = ["#", "rate", "what for", "verdict", "p50", "p95", "p99", "reason"]
     caption = f"Trials of the search; {view.kind_of_latency} in the measured span"
     return table(
-        header, [[*_row(view, rung)] for rung in view.rungs], caption=caption, class_="rungs"
+        header, [[*_row(view, trial)] for trial in view.trials], caption=caption, class_="tried"
     )
 
 
-def _row(view: SearchView, rung: Rung) -> Iterator[str]:
-    result = view.result(rung)
-    schedule = result.spec.schedule if result else None
-    yield number(str(rung.trial), rung.trial)
-    yield number(format_rate(rung.rate), rung.rate)
-    what = rung.role if schedule is None else f"{rung.role}, {schedule}"
-    yield link_to_charts(view.run, rung.trial, what)
-    drawn = SIGN_OF[rung.kind]
-    yield tag("td", sign(drawn.colour, drawn.path), " ", "–" if rung.kind == "probe" else rung.kind)
+def _row(view: SearchView, trial: ShownTrial) -> Iterator[str]:
+    result = view.result(trial)
+    shape = result.spec.shape if result else None
+    yield number(str(trial.number), trial.number)
+    yield number(format_rate(trial.rate), trial.rate)
+    what = trial.role if shape is None else f"{trial.role}, {shape}"
+    yield link_to_charts(view.run, trial.number, what)
+    drawn = SIGN_OF[trial.kind]
+    yield tag(
+        "td", sign(drawn.colour, drawn.path), " ", "–" if trial.kind == "guess" else trial.kind
+    )
     for statistic in ("p50", "p95", "p99"):
-        yield latency_cell(None if rung.kind == "probe" else _latency_s(result, statistic))
-    yield rung.reason
+        yield latency_cell(None if trial.kind == "guess" else _latency_s(result, statistic))
+    yield trial.reason
 
 
 def _latency_s(result: TrialResult | None, statistic: str) -> float | None:

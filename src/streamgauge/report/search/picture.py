@@ -20,7 +20,7 @@ def searches_picture(views: Sequence[SearchView]) -> alt.TopLevelMixin:
 
 
 def _row(view: SearchView) -> alt.HConcatChart:
-    trials = [rung.trial for rung in view.rungs]
+    trials = [trial.number for trial in view.trials]
     rates = rates_chart(trials, view.points(), brackets(view.search), view.ceiling)
     latency = latency_chart(view.latencies(), view.search.rate)
     titled = {

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.experiments.conclusions import in_growth
-from streamgauge.experiments.searches import SearchAnswer
+from streamgauge.experiments.search_answer import SearchAnswer
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
 
@@ -22,7 +22,7 @@ _STYLES = {"pass": "green", "fail": "bold red", "invalid": "yellow", "inconclusi
 
 
 def render(search: SearchAnswer, ceiling: float | None = None) -> Iterator[RenderableType]:
-    """Show the ladder of one search, the ceiling of the harness where it is known, the answer."""
+    """Show the trials of one search, the ceiling of the harness where it is known, the answer."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("rate", justify="right", no_wrap=True)

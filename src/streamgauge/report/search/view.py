@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 from rich.console import RenderableType
 
-from streamgauge.experiments.searches import SearchAnswer, Searches, SearchParameters
+from streamgauge.experiments.search_answer import SearchAnswer, Searches, SearchParameters
 from streamgauge.report import verdict
 from streamgauge.report.page.trial_table import trials_table
 from streamgauge.report.search import terminal
@@ -44,11 +44,11 @@ class SearchesView(View):
         return [*super().stamps(), *([_SURVEY] if asked.survey else [])]
 
     def ceiling(self) -> float | None:
-        """Leave the ceiling to the ladder of each search."""
+        """Leave the ceiling to each search."""
         return None if self.searches else super().ceiling()
 
     def terminal(self) -> Iterator[RenderableType]:
-        """Show the ladder of each search, its answer, and the latencies there."""
+        """Show the trials of each search, its answer, and the latencies there."""
         if not self.searches:
             yield from super().terminal()
         for search in self.searches:
@@ -86,7 +86,7 @@ class SearchesView(View):
         return {trial for search in self.searches for trial in latency_trials(search)}
 
     def numbers_trials(self) -> bool:
-        """Let trials be chosen as the ladder numbers them."""
+        """Let trials be chosen by the numbers that a search shows."""
         return bool(self.searches)
 
     def trials(self, run: RunView) -> Markup:
@@ -106,12 +106,12 @@ class SearchesView(View):
         yield from search_data(search_views(run, self.searches))
 
     def picture(self, run: RunView) -> alt.TopLevelMixin:
-        """Draw each search as a ladder."""
+        """Draw the rates and latencies of each search."""
         found = search_views(run, self.searches)
         return searches_picture(found) if found else super().picture(run)
 
     def _carrying(self) -> list[TrialResult]:
-        numbers = {rung.trial for search in self.searches for rung in carrying(search)}
+        numbers = {trial.number for search in self.searches for trial in carrying(search)}
         return [result for result in self.results if result.spec.number in numbers]
 
 
@@ -119,8 +119,8 @@ def _outcome(search: SearchAnswer) -> tuple[bool | None, str]:
     low, _ = search.interval
     if search.limit is None:
         return None, "the search is not over"
-    if search.limit == "driver":
-        return None, "the driver was the limit"
+    if search.limit == "harness":
+        return None, "the harness was the limit"
     if search.rate is None:
         return False, "no rate passes" if low is None else "not settled"
     found = "found and confirmed" if search.limit == "engine" else "confirmed as far as was tried"

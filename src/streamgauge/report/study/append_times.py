@@ -1,4 +1,4 @@
-"""Append times of consecutive records: a staircase, since a broker stamps whole batches."""
+"""Append times of consecutive records: they rise in steps, since a broker stamps whole batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from streamgauge.measure.ingestion import staircase
+from streamgauge.measure.ingestion import first_append_times
 from streamgauge.report.charts.over_time import value_axis
 from streamgauge.report.charts.style import PALETTE
 from streamgauge.report.charts.theme import chart_of, spec_of, themed
@@ -31,7 +31,7 @@ _HOW_TO_READ = (
 
 
 def section(run: RunView) -> Markup:
-    """Draw the staircases of the trials that have charts, where any were read back."""
+    """Draw the append times of the trials that have charts, where any were read back."""
     figures = [drawn for view in run.views for drawn in _figures(run.folder, view.result)]
     if not figures:
         return Markup()
@@ -43,14 +43,14 @@ def section(run: RunView) -> Markup:
     )
 
 
-def staircases(folder: RunFolder, result: TrialResult) -> Iterator[tuple[str, list[int]]]:
+def drawn_times(folder: RunFolder, result: TrialResult) -> Iterator[tuple[str, list[int]]]:
     """Yield what is to be drawn of a trial: a title, and the times in milliseconds."""
     file = folder.trial_folder(result.spec.number) / "append_times.parquet"
     if not file.exists():
         return
     times = pq.read_table(file, columns=["appended"])["appended"].to_numpy()
     for records in SHOWN:
-        if steps := staircase(times, records):
+        if steps := first_append_times(times, records):
             title = (
                 f"{records} consecutive records at {format_rate(result.spec.rate)}, batch"
                 f" {format_size(result.spec.load.batch)}: {steps[-1]} ms"
@@ -59,7 +59,7 @@ def staircases(folder: RunFolder, result: TrialResult) -> Iterator[tuple[str, li
 
 
 def chart(steps: Sequence[int]) -> alt.TopLevelMixin:
-    """Draw a staircase."""
+    """Draw append times, which rise in steps."""
     rows = [{"x": record, "v": at_ms} for record, at_ms in enumerate(steps, 1)]
     axis = alt.Axis(title=None, grid=False, tickCount=5)
     last = alt.Scale(domain=[1, len(steps)], nice=False)
@@ -72,7 +72,7 @@ def _figures(folder: RunFolder, result: TrialResult) -> Iterator[Markup]:
     from vl_convert import vegalite_to_svg  # slow to load, and only needed here
 
     try:
-        found = list(staircases(folder, result))
+        found = list(drawn_times(folder, result))
     except (pa.ArrowException, OSError, KeyError) as error:
         reason = str(error).partition("\n")[0]
         yield tag("p", f"The append times of trial {result.spec.number} cannot be read: {reason}")

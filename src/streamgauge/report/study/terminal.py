@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.report.study.append_times import staircases
+from streamgauge.report.study.append_times import drawn_times
 from streamgauge.report.study.table import StudyTable
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
@@ -26,9 +26,9 @@ def render(table: StudyTable) -> Iterator[RenderableType]:
 
 
 def charts(folder: RunFolder, results: Sequence[TrialResult]) -> Iterator[Text]:
-    """Draw the stairs of append times."""
+    """Draw the append times."""
     for result in results:
-        for title, steps in staircases(folder, result):
+        for title, steps in drawn_times(folder, result):
             yield Text("\n".join([title, *draw_steps(steps), ""]), style="dim")
 
 

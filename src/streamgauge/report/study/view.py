@@ -41,12 +41,12 @@ class BrokerView(View):
 
 
 class AppendTimeView(BrokerView):
-    """A study of append times, which draws them as stairs."""
+    """A study of append times, which draws them."""
 
     columns: ClassVar[Sequence[Column]] = APPEND_TIMES
 
     def details(self, run: RunView) -> Markup:
-        """Draw the stairs of the trials that have charts."""
+        """Draw those of the trials that have charts."""
         return append_times.section(run)
 
     def _below(self) -> Iterator[RenderableType]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.report.verdict import MARKS
-from streamgauge.results.factors import differing, named, shape
+from streamgauge.results.factors import differing, named, shape_of
 from streamgauge.results.repeats import Repeats, repeats
 from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_count, format_latency, format_rate
@@ -32,6 +32,7 @@ def render_trials(results: Sequence[TrialResult]) -> Iterator[RenderableType]:
     if any(group.several for group in groups):
         yield Text("  ×n: the median of that many repeats, below it their range", style="dim")
     yield from (_since_window_end(group) for group in groups if group.values("window_latency.max"))
+    yield from (_of_growing(group) for group in groups if _intermediate(group))
 
 
 def _table(groups: Sequence[Repeats]) -> Table:
@@ -51,7 +52,7 @@ def _table(groups: Sequence[Repeats]) -> Table:
 def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
     spec = group.spec
     yield f"{spec.query}\n×{len(group.trials)}" if group.several else spec.query
-    yield format_rate(spec.rate) + (f"\n{shape(spec)}" if spec.schedule else "")
+    yield format_rate(spec.rate) + (f"\n{shape_of(spec)}" if spec.shape else "")
     yield from (spec.factors.get(name, "–") for name in varied)
     yield spec.mode or ""
     yield _mark(group.verdicts(lambda trial: trial.valid))
@@ -101,6 +102,16 @@ def _since_window_end(group: Repeats) -> Text:
     found = {name: group.values(f"window_latency.{name}") for name in _SHOWN}
     told = ", ".join(f"{name} {_in_words(values)}" for name, values in found.items() if values)
     return Text(f"  {named(group.spec)} from the window's end: {told}")
+
+
+def _intermediate(group: Repeats) -> float:
+    return median([each.counts.intermediate for each in group.counted] or [0])
+
+
+def _of_growing(group: Repeats) -> Text:
+    """Tell how many outputs were right, but of answers that were still to grow."""
+    told = format_count(_intermediate(group))
+    return Text(f"  {named(group.spec)}: {told} of the outputs are intermediate")
 
 
 def _in_words(values: Sequence[float]) -> str:

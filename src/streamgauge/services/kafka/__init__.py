@@ -10,9 +10,10 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from streamgauge.errors import UsageError
+from streamgauge.services.addresses import Given
 from streamgauge.services.kafka.endpoint import KafkaEndpoint, parse_jmx, parse_kafka
-from streamgauge.services.service import Options, Startable
-from streamgauge.spec.addresses import Given
+from streamgauge.services.running import Options
+from streamgauge.services.service import Startable
 from streamgauge.spec.endpoints import Endpoint
 
 

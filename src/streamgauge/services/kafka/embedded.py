@@ -14,10 +14,11 @@ from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import jars
+from streamgauge.services.embedded import Embedded
 from streamgauge.services.java import ENVIRONMENT, Java, find_java, property_value
 from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
+from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import Embedded, Options
 
 HEAP = "512m"
 FORMAT_WITHIN_S = 60.0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from streamgauge.errors import UsageError
 from streamgauge.jobfile import variable
-from streamgauge.spec.addresses import Given, is_place, read_properties, without_secret
+from streamgauge.services.addresses import Given, is_place, read_properties, without_secret
 from streamgauge.spec.endpoints import Endpoint, unwritten
 
 CONFIG = variable("kafka", "config")

@@ -16,9 +16,9 @@ from confluent_kafka import (
 )
 
 from streamgauge.errors import NotReady, TrialInvalid
+from streamgauge.services.given import GivenService, measure_offset
 from streamgauge.services.kafka.admin import APPEND_TIME, CONNECT_S, LOG, TIMESTAMPS, KafkaAdmin
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.service import GivenService, measure_offset
 
 _REMEDY = (
     f"use brokers that let topics have {TIMESTAMPS}={APPEND_TIME}: latency is measured between the"

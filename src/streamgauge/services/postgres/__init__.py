@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from streamgauge.services.addresses import Given
 from streamgauge.services.postgres.endpoint import PostgresEndpoint, parse_postgres
-from streamgauge.services.service import NoSettings, Options, Startable
-from streamgauge.spec.addresses import Given
+from streamgauge.services.running import NoSettings, Options
+from streamgauge.services.service import Startable
 from streamgauge.spec.endpoints import Endpoint
 
 

@@ -17,10 +17,11 @@ from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import runtime
+from streamgauge.services.embedded import Embedded
 from streamgauge.services.java import ENVIRONMENT
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import Embedded, Options
 
 INSTALL = "pginstall18"
 UNPRIVILEGED = "nobody"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypedDict
 
-from streamgauge.spec.addresses import Given, UrlForm, this_user, url_host
+from streamgauge.services.addresses import Given, UrlForm, this_user, url_host
 from streamgauge.spec.endpoints import Endpoint, secret
 
 _FORM = UrlForm(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import NotReady, TrialInvalid
+from streamgauge.services.given import GivenService, measure_offset
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import GivenService, measure_offset
 
 if TYPE_CHECKING:
     import psycopg

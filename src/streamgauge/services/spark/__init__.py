@@ -10,9 +10,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from streamgauge.errors import UsageError
-from streamgauge.services.service import Options, Startable
+from streamgauge.services.addresses import Given
+from streamgauge.services.running import Options
+from streamgauge.services.service import Startable
 from streamgauge.services.spark.endpoint import SparkEndpoint, parse_spark
-from streamgauge.spec.addresses import Given
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.reading import guarded
 from streamgauge.spec.trial import LEAST_MEMORY

@@ -17,9 +17,10 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.files import write_atomically
 from streamgauge.process import Process
+from streamgauge.services.embedded import READY_WITHIN_S, Embedded
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
-from streamgauge.services.service import READY_WITHIN_S, Embedded, Options
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.spark.private import CONF_DIR, spark_home, write_private
 from streamgauge.spec.trial import ResourceSpec

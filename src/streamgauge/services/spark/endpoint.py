@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.jobfile import variable
-from streamgauge.spec.addresses import Given, is_place, password, without_secret
+from streamgauge.services.addresses import Given, is_place, password, without_secret
 from streamgauge.spec.endpoints import Endpoint, secret, unwritten
 
 FORM = "spark://HOST:PORT[,HOST:PORT…], k8s://https://HOST:PORT or yarn"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from streamgauge.errors import NotReady
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.services.spark.endpoint import SparkEndpoint, places
 from streamgauge.spec.endpoints import Services
 

@@ -1,4 +1,4 @@
-"""The transport `flight`: the driver's own queues over Arrow Flight, without a broker."""
+"""The transport `flight`: the harness's own queues over Arrow Flight, without a broker."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, ClassVar
 from streamgauge.errors import UsageError
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.offering import Backlog, Sending
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Backlog, Channel, Outlet, Reader, Sending
+from streamgauge.spec.transport import Channel, Outlet, Reader
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import HasColumns, Query, Workload
 from streamgauge.transports.base import BaseTransport
 from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 if TYPE_CHECKING:
-    from streamgauge.spec.records import Records
+    from streamgauge.spec.transport import Records
 
 
 class FlightTransport(BaseTransport):
-    """Queues of the driver; their records are generated when the engine pulls them."""
+    """Queues of the harness; their records are generated when the engine pulls them."""
 
     name: ClassVar[str] = "flight"
-    title: ClassVar[str] = "queues of the driver, without a broker; for workloads with columns"
+    title: ClassVar[str] = "queues of the harness, without a broker; for workloads with columns"
     via: ClassVar[type[Endpoint]] = FlightEndpoint
     # An engine is through with a million before anything can be told; a backlog costs nothing.
     backlog: ClassVar[Backlog] = Backlog(rate=200_000.0, greater={35.0: 16, 90.0: 4})
@@ -44,7 +45,7 @@ class FlightTransport(BaseTransport):
         more = query.answers_markers or query.internal or query.configuration
         if query.output != "topic" or more:
             raise UsageError(
-                f"{query.name} cannot do without a broker: outputs alone come back to the driver",
+                f"{query.name} cannot do without a broker: outputs alone come back to the harness",
                 "Use --transport kafka.",
             )
         if query.forms:
@@ -54,7 +55,7 @@ class FlightTransport(BaseTransport):
                 "Use --transport kafka.",
             )
         if trial.load.senders != 1 or trial.load.spark is not None:
-            raise UsageError("the driver's own queues are one process", "Leave the senders out.")
+            raise UsageError("the harness's own queues are one process", "Leave the senders out.")
 
     def endpoint(self, services: Services) -> Endpoint:  # noqa: ARG002 - it needs none
         """Choose a port and a token for the trial."""
@@ -77,7 +78,7 @@ class FlightTransport(BaseTransport):
         return QueueReader(endpoints)
 
     def outlet(self, endpoints: Endpoints) -> Outlet:
-        """Return the way back to the driver."""
+        """Return the way back to the harness."""
         from streamgauge.transports.flight.engine_side import QueueOutlet
 
         return QueueOutlet(endpoints)

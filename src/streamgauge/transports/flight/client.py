@@ -1,4 +1,4 @@
-"""The driver's own queues, without a broker: how engines and the harness talk to them."""
+"""The harness's own queues, without a broker: how engines and the harness talk to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamgauge.transports.flight.endpoint import FlightEndpoint
 STATE = "state"
 COMMIT = "commit"
 OUTPUT = pa.schema([("value", pa.binary())])
-"""What goes back to the driver."""
+"""What goes back to the harness."""
 _ANSWER_S = 10.0
 
 
@@ -146,4 +146,4 @@ class FlightChannel:
             return self._client.state()
         except (flight.FlightError, pa.ArrowException, OSError) as error:
             reason = str(error).partition("\n")[0]
-            raise TrialInvalid(f"the driver's queues do not answer: {reason}") from error
+            raise TrialInvalid(f"the harness's queues do not answer: {reason}") from error

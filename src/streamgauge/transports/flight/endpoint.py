@@ -1,4 +1,4 @@
-"""Where the driver's own queues are to be reached."""
+"""Where the harness's own queues are to be reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamgauge.spec.endpoints import Endpoint, secret
 
 @dataclass(frozen=True)
 class FlightEndpoint(Endpoint):
-    """The driver's own queues, and the token without which nobody is let in."""
+    """The harness's own queues, and the token without which nobody is let in."""
 
     service: ClassVar[str] = "flight"
 

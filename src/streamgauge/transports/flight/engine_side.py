@@ -1,4 +1,4 @@
-"""The driver's own queues as our own engines, in Python, read and write them."""
+"""The harness's own queues as our own engines, in Python, read and write them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pulled:
 
 
 class QueueReader:
-    """Pulls from the driver's queues; what was read counts as done with the next read."""
+    """Pulls from the harness's queues; what was read counts as done with the next read."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._client = QueueClient(FlightEndpoint.of(endpoints.via))
@@ -94,7 +94,7 @@ class QueueReader:
 
 
 class QueueOutlet:
-    """Sends back to the driver's queues."""
+    """Sends back to the harness's queues."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._client = QueueClient(FlightEndpoint.of(endpoints.via))

@@ -1,4 +1,4 @@
-"""What an engine sends back to the driver's queues: stamped on arrival and kept in a file."""
+"""What an engine sends back to the harness's queues: stamped on arrival and kept in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of the driver's queues, generated once more: all that was offered."""
+"""The records of the harness's queues, generated once more: all that was offered."""
 
 from __future__ import annotations
 

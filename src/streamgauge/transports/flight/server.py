@@ -1,4 +1,4 @@
-"""The driver's queues as a process: `python -m streamgauge.transports.flight.server SENDER.json`.
+"""The harness's queues as a process: `python -m streamgauge.transports.flight.server SENDER.json`.
 
 The queues are filled by the schedule, tick by tick, whatever the engine does; it pulls over Arrow
 Flight, commits what it has done, and sends its outputs back. Records are generated when they are
@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from pyarrow import flight
 
 from streamgauge.load.lateness import Lateness
-from streamgauge.load.messages import Line, Marker, Markers, Overrun, SenderJob, Sent, TickLine
 from streamgauge.load.open_loop import Tick
+from streamgauge.load.protocol import Line, Marker, Markers, Overrun, SenderJob, Sent, TickLine
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.trial import TrialSpec
@@ -216,7 +216,7 @@ class QueueLoad:
             self.markers()
         cpu_s = time.process_time()
         self._server.filling = self._server.filling.model_copy(update={"start_ms": start_ms})
-        if self._spec.preload:
+        if self._spec.backlog:
             self._fill(start_ms, start_ms, self._records)
         while self._server.filling.load < self._records:
             time.sleep(TICK_S)
@@ -280,10 +280,10 @@ class QueueLoad:
         """Make what is due available, and note how late each millisecond's records are."""
         done = self._server.filling.load
         self._server.filling = self._server.filling.model_copy(update={"load": due})
-        if not self._spec.preload:
+        if not self._spec.backlog:
             now_ms = time.time_ns() // _NS  # not before it was there
         self._ticks.append((now_ms, due))
-        while done < due and not self._spec.preload:
+        while done < due and not self._spec.backlog:
             intended_ms = self._schedule.intended_ms(done)
             upto = min(self._schedule.due(intended_ms), due)
             late_ns = time.time_ns() - (start_ms + intended_ms) * _NS

@@ -1,9 +1,9 @@
-"""The driver's own queues as Spark reads and writes them."""
+"""The harness's own queues as Spark reads and writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from streamgauge.spec.endpoints import Endpoints
 
@@ -26,13 +26,18 @@ def read(
     return spark_source.read_stream(spark, endpoints, name, options)
 
 
+def read_whole(spark: SparkSession, endpoints: Endpoints, name: str) -> NoReturn:  # noqa: ARG001
+    """Refuse: nothing is sent by queues before the load."""
+    raise TypeError("no stream lies in a queue as a whole")
+
+
 def write(
     result: DataFrame,
     endpoints: Endpoints,
     name: str,  # noqa: ARG001 - there is one output
     options: Mapping[str, str],  # noqa: ARG001 - the way back knows none
 ) -> DataStreamWriter:
-    """Send the column `value` of a stream back to the driver."""
+    """Send the column `value` of a stream back to the harness."""
     from streamgauge.transports.flight import spark_source
 
     return spark_source.write_stream(result, endpoints)

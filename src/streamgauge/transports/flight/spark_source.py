@@ -1,4 +1,4 @@
-"""The driver's own queues as a source and a sink of Spark: Python data sources over Arrow Flight.
+"""The harness's own queues as a source and a sink of Spark: Python data sources over Arrow Flight.
 
 Offsets are those of the queues, so that a batch that was not committed is read once more, the same.
 """
@@ -53,7 +53,7 @@ def read_stream(
 
 
 def write_stream(result: DataFrame, endpoints: Endpoints) -> DataStreamWriter:
-    """Let the values of a stream go back to the driver."""
+    """Let the values of a stream go back to the harness."""
     result.sparkSession.dataSource.register(Queues)
     return result.writeStream.format(FORMAT).options(address=endpoints.via.address)
 

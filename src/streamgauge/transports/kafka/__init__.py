@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 from streamgauge.errors import NotReady
 from streamgauge.services.kafka.endpoint import JMX, KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
+from streamgauge.spec.offering import Backlog
 from streamgauge.spec.records import Recorded
-from streamgauge.spec.transport import Backlog, Channel, Counters, Outgoing, Outlet, Reader
+from streamgauge.spec.transport import Channel, Counters, Outgoing, Outlet, Reader
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.spec.workload import Query, Workload
 from streamgauge.transports.base import BaseTransport
 
 if TYPE_CHECKING:
-    from streamgauge.spec.records import Records
+    from streamgauge.spec.transport import Records
 
 _RECORD_BYTES = 300
 """Upper bound of what a record takes in a topic of the workloads so far."""

@@ -12,7 +12,7 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.services.kafka.admin import LOG, NO_GROUP_YET, REQUEST_S, KafkaAdmin
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.transport import Record
+from streamgauge.spec.records import Record
 
 _KEEPING = {"retention.ms": "-1", "retention.bytes": "-1"}
 _FORGETFUL = {

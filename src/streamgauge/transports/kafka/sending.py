@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streamgauge.errors import TrialInvalid, UsageError
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.spec.transport import Appended, Single
+from streamgauge.spec.records import Appended, Single
 from streamgauge.spec.trial import LoadSpec
 
 Setting = str | int | float | bool

@@ -34,15 +34,25 @@ def read(
     )
 
 
+def read_whole(spark: SparkSession, endpoints: Endpoints, name: str) -> DataFrame:
+    """Return what lies in a topic now."""
+    return (
+        spark.read.format("kafka")
+        .options(**_client(endpoints))
+        .option("subscribe", name)
+        .option("groupIdPrefix", endpoints.group)
+        .load()
+    )
+
+
 def write(
     result: DataFrame, endpoints: Endpoints, name: str, options: Mapping[str, str]
 ) -> DataStreamWriter:
-    """Write the column `value` of a stream to a topic."""
-    return (
-        result.writeStream.format("kafka")
-        .options(**_client(endpoints), **options)
-        .option("topic", name)
-    )
+    """Write the column `value` of a stream to a topic, or to the topic in the column `place`."""
+    placed = "place" in result.columns
+    rows = result.withColumnRenamed("place", "topic") if placed else result
+    sink = rows.writeStream.format("kafka").options(**_client(endpoints), **options)
+    return sink if placed else sink.option("topic", name)
 
 
 def _client(endpoints: Endpoints) -> dict[str, str]:

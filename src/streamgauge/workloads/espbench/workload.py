@@ -179,7 +179,7 @@ class Espbench:
         if spec.query == "q5":
             return _with_enough_order_lines(spec)
         # A backlog has no times at which anything could be done, a broker alone no database.
-        if spec.query == "q4" and not spec.preload and spec.engine is not None:
+        if spec.query == "q4" and not spec.backlog and spec.engine is not None:
             return _with_downtimes(spec)
         return spec, []
 

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import Integers
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.workload import Query
 from streamgauge.workloads.rovio.parameters import Parameters
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.engines.reference.faults import Output
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.redis import RedisEndpoint, connect
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.workload import Query
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
 from streamgauge.workloads.ysb.store import WINDOW, Row, Store

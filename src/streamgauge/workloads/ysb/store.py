@@ -138,7 +138,7 @@ def opened(endpoint: RedisEndpoint) -> Iterator[Store]:
         with Store(endpoint) as store:
             yield store
     except (RedisError, OSError) as error:
-        raise TrialInvalid(f"Redis at {endpoint.address} does not do its part: {error}") from error
+        raise TrialInvalid(f"Redis at {endpoint.address} does not work: {error}") from error
 
 
 def _pieces(items: Iterable[T], size: int = _MANY) -> Iterator[list[T]]:

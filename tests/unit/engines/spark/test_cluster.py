@@ -10,12 +10,13 @@ from streamgauge.engines.spark import SparkEngine, engine
 from streamgauge.engines.spark.executors import ClusterJob, Told
 from streamgauge.engines.spark.reported import ReportedCpu
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.redis import RedisEndpoint
 from streamgauge.services.spark import packages
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Resources
+from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import InstanceSeen
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from streamgauge.engines.spark import SparkEngine
 from streamgauge.errors import UsageError
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.workloads.espbench import Espbench
 from streamgauge.workloads.espbench.spark import QUERIES
 from streamgauge.workloads.espbench.spark_facts import FACTS

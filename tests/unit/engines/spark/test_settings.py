@@ -3,7 +3,7 @@ import pytest
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.settings import Size, placed, resolve, slots
 from streamgauge.errors import UsageError
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 
 FILTER = QueryFacts(default="realtime", asynchronous=True, checkpoint_s=8)
 AGGREGATE = QueryFacts(default="microbatch", stateful=True)

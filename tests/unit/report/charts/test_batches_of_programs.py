@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from streamgauge.engines.command import CommandEngine
-from streamgauge.jobfile import PROGRESS
+from streamgauge.jobfile import PROGRESS, JobSpec
 from streamgauge.report.charts.data.trial import view_trial
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
-from streamgauge.spec.engine import JobSpec, Resources
+from streamgauge.spec.jobs import Resources
 from tests.unit.report.conftest import RunMaker
 
 DOCS = Path(__file__).parents[4] / "docs" / "engines" / "command.md"

@@ -38,7 +38,7 @@ def test_without_the_time_of_ingestion_single_latencies_are_shown(make: RunMaker
     assert 200 < picture.count("<path") < 450
 
 
-def test_a_search_is_a_ladder_with_the_latencies_beside_it(tmp_path: Path) -> None:
+def test_a_search_is_a_chart_with_the_latencies_beside_it(tmp_path: Path) -> None:
     picture = draw(simulated.write_search(tmp_path, SPEC, simulated.simulate(ENGINE)))
     assert "q3: rate, trial by trial" in picture
     assert "over the rate" in picture

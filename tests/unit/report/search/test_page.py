@@ -57,7 +57,7 @@ def text_of(page: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A search that began with a probe, where the harness is known to reach 5k/s."""
+    """A search that began with a guess, where the harness is known to reach 5k/s."""
     machine = {"cores": 2, "ceiling": {"q3": 5000.0}}
     return write_search(tmp_path_factory.mktemp("runs"), asked(), simulate(ENGINE), machine)
 
@@ -69,32 +69,32 @@ def page(folder: RunFolder) -> str:
 
 def test_the_search_stands_between_the_set_up_and_the_charts(page: str) -> None:
     text = text_of(page)
-    parts = ["Set-up", "Search: q3", "Ladder of trials", "Latency by rate", "Rates and lag"]
+    parts = ["Set-up", "Search: q3", "Rates by trial", "Latency by rate", "Rates and lag"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "A survey, a rough answer.\nq3: " in text
     assert "did not keep up" not in text
 
 
-def test_the_ladder_has_every_trial_in_its_order(folder: RunFolder, page: str) -> None:
-    rows = rows_of(spec_of(page, "run-0-search-0-ladder"), "point")
+def test_the_rates_have_every_trial_in_its_order(folder: RunFolder, page: str) -> None:
+    rows = rows_of(spec_of(page, "run-0-search-0-rates"), "point")
     results = folder.trials()
     assert [row["trial"] for row in rows] == [result.spec.number for result in results]
     assert [row["rate"] for row in rows[1:]] == [result.spec.rate for result in results[1:]]
-    assert {row["kind"] for row in rows} == {"probe", "pass", "fail"}
+    assert {row["kind"] for row in rows} == {"guess", "pass", "fail"}
 
 
-def test_the_probe_is_where_it_caught_up(page: str) -> None:
-    spec = spec_of(page, "run-0-search-0-ladder")
-    probe, *_ = rows_of(spec, "point")
-    assert (probe["kind"], probe["rate"]) == ("probe", 2000.0)
-    assert "The probe is where it caught up" in page
+def test_the_guess_is_where_it_caught_up(page: str) -> None:
+    spec = spec_of(page, "run-0-search-0-rates")
+    guess, *_ = rows_of(spec, "point")
+    assert (guess["kind"], guess["rate"]) == ("guess", 2000.0)
+    assert "The guess is where it caught up" in page
     latencies = rows_of(spec_of(page, "run-0-search-0-latency"), "point")
-    assert "probe" not in {row["kind"] for row in latencies}
+    assert "guess" not in {row["kind"] for row in latencies}
 
 
 def test_the_bracket_closes_to_the_answer(folder: RunFolder, page: str) -> None:
-    spec = spec_of(page, "run-0-search-0-ladder")
+    spec = spec_of(page, "run-0-search-0-rates")
     low, high = folder.record().answer["searches"][0]["interval"]  # type: ignore[index,call-overload]
     steps = rows_of(spec, "line")
     assert (steps[0]["low"], steps[0]["high"]) == (None, None)
@@ -105,13 +105,13 @@ def test_the_bracket_closes_to_the_answer(folder: RunFolder, page: str) -> None:
 
 
 def test_the_ceiling_is_drawn_where_it_is_known(page: str, tmp_path: Path) -> None:
-    spec = spec_of(page, "run-0-search-0-ladder")
+    spec = spec_of(page, "run-0-search-0-rates")
     assert rows_of(spec, "rule") == [{"rate": 5000.0}]
     low, high = spec["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     assert low < 1000 < 5000 < high
     assert "harness ceiling (noop): 5k/s" in page
     unknown = page_of(write_search(tmp_path, asked(1000.0, 1500.0), simulate(ENGINE)))
-    marks = [each["mark"]["type"] for each in spec_of(unknown, "run-0-search-0-ladder")["layer"]]
+    marks = [each["mark"]["type"] for each in spec_of(unknown, "run-0-search-0-rates")["layer"]]
     assert "rule" not in marks
     assert "harness ceiling" not in unknown
 
@@ -137,7 +137,7 @@ def test_latency_of_another_kind_is_shown_where_there_is_no_other(tmp_path: Path
 
 
 def test_the_table_has_reasons_and_percentiles(folder: RunFolder, page: str) -> None:
-    found = re.search(r'<table class="sortable rungs">(.*?)</table>', page, re.S)
+    found = re.search(r'<table class="sortable tried">(.*?)</table>', page, re.S)
     assert found is not None
     rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.S)
     assert len(rows) == 1 + len(folder.trials())
@@ -160,14 +160,14 @@ def test_every_query_has_its_search(tmp_path: Path) -> None:
     page = page_of(write_search(tmp_path, spec, simulate(ENGINE)))
     text = text_of(page)
     assert text.index("Search: q3") < text.index("Search: q1")
-    trials = [row["trial"] for row in rows_of(spec_of(page, "run-0-search-1-ladder"), "point")]
-    assert trials[0] == 1 + len(rows_of(spec_of(page, "run-0-search-0-ladder"), "point"))
+    trials = [row["trial"] for row in rows_of(spec_of(page, "run-0-search-1-rates"), "point")]
+    assert trials[0] == 1 + len(rows_of(spec_of(page, "run-0-search-0-rates"), "point"))
 
 
 def test_the_limit_of_the_driver_is_called_so(tmp_path: Path) -> None:
     run = simulate(ENGINE, driver=1200.0)
     page = page_of(write_search(tmp_path, asked(1000.0, 4000.0), run))
-    assert "limit of the driver: " in page
+    assert "limit of the harness: " in page
     assert "lowest that did not: " not in page
 
 
@@ -187,7 +187,7 @@ def test_a_search_that_found_nothing_is_shown_all_the_same(
     assert says in text_of(page)
     assert "highest that held" not in page
     assert '<table class="sortable trials">' not in page
-    steps = rows_of(spec_of(page, "run-0-search-0-ladder"), "line")
+    steps = rows_of(spec_of(page, "run-0-search-0-rates"), "line")
     assert {step["low"] for step in steps} == {None}
 
 
@@ -203,15 +203,15 @@ def test_a_search_that_has_not_begun_is_shown_without_charts(tmp_path: Path) -> 
     assert "run-0-search-0" not in page
 
 
-def test_a_probe_that_died_has_no_place_in_the_ladder(tmp_path: Path) -> None:
+def test_a_guess_that_died_has_no_place_in_the_chart(tmp_path: Path) -> None:
     def run(spec: TrialSpec) -> TrialResult:
         result = simulate(ENGINE)(spec)
         dead = {"status": "failed", "cause": f"it died: {EVIL}", "metrics": {}}
-        return result.model_copy(update=dead) if spec.preload else result
+        return result.model_copy(update=dead) if spec.backlog else result
 
     page = page_of(write_search(tmp_path, asked(), run))
-    spec = spec_of(page, "run-0-search-0-ladder")
-    assert "probe" not in {row["kind"] for row in rows_of(spec, "point")}
+    spec = spec_of(page, "run-0-search-0-rates")
+    assert "guess" not in {row["kind"] for row in rows_of(spec, "point")}
     assert spec["layer"][-1]["encoding"]["x"]["axis"]["values"][0] == 1
     assert "alert(1)</script>" not in page
     assert "it died: &lt;/script&gt;" in page

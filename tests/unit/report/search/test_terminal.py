@@ -38,16 +38,16 @@ def shown(folder: RunFolder) -> str:
     return console.file.getvalue()
 
 
-def test_the_ladder_tells_each_trial_and_the_answer(folder: RunFolder) -> None:
+def test_the_search_tells_each_trial_and_the_answer(folder: RunFolder) -> None:
     text = shown(folder)
     assert "survey: a rough answer" in text
     lines = text.splitlines()
-    ladder = [line for line in lines if "PASS" in line or "FAIL" in line]
-    assert len(ladder) == len(folder.trials())
-    assert "1k/s" in ladder[0]
-    assert "bracket" in ladder[0]
-    assert "4k/s" in ladder[1]
-    assert "FAIL" in ladder[1]
+    rates = [line for line in lines if "PASS" in line or "FAIL" in line]
+    assert len(rates) == len(folder.trials())
+    assert "1k/s" in rates[0]
+    assert "bracket" in rates[0]
+    assert "4k/s" in rates[1]
+    assert "FAIL" in rates[1]
     (answer,) = [line for line in lines if line.startswith("  q3:")]
     assert "sustained, confirmed 3 of 3" in answer
 

@@ -4,9 +4,9 @@ import pytest
 
 from streamgauge.experiments.search import Ends, Role, Thoroughness, Tried
 from streamgauge.experiments.search import Search as Course
-from streamgauge.experiments.searches import SearchAnswer, Searches, SearchTrial
+from streamgauge.experiments.search_answer import SearchAnswer, Searches, SearchTrial
 from streamgauge.measure.sustained import Outcome, decide
-from streamgauge.report.search.trials import brackets, carrying, rungs
+from streamgauge.report.search.trials import brackets, carrying, shown_trials
 from streamgauge.results.answers import read_answer
 from streamgauge.spec.experiment import Interval
 from streamgauge.spec.run import RunSpec
@@ -63,7 +63,7 @@ def test_the_bracket_closes_as_it_did_in_the_search(tmp_path: Path, kind: str) -
     answer = read_answer(folder.record())
     assert isinstance(answer, Searches)
     (search,) = answer.searches
-    searched = [rung for rung in rungs(search) if rung.role != "latency"]
+    searched = [trial for trial in shown_trials(search) if trial.role != "latency"]
     after = brackets(search)
     assert after[: len(searched)] == course(folder.trials()[: len(searched)])
     assert set(after[len(searched) :]) <= {search.interval}
@@ -71,7 +71,7 @@ def test_the_bracket_closes_as_it_did_in_the_search(tmp_path: Path, kind: str) -
 
 def test_what_was_tried_once_more_says_nothing_and_what_cannot_be_told_twice_has_failed() -> None:
     search = made(
-        ("probe", 1e5, None),
+        ("guess", 1e5, None),
         ("bracket", 100.0, "pass"),
         ("bracket", 400.0, "invalid"),
         ("repeat", 400.0, "inconclusive"),
@@ -79,7 +79,14 @@ def test_what_was_tried_once_more_says_nothing_and_what_cannot_be_told_twice_has
         ("bisect", 200.0, "fail"),
         interval=(100.0, 200.0),
     )
-    assert [rung.was_repeated for rung in rungs(search)] == [False, False, True, True, False, False]
+    assert [trial.was_repeated for trial in shown_trials(search)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert brackets(search) == [
         (None, None), (100.0, None), (100.0, None), (100.0, None), (100.0, 400.0), (100.0, 200.0),
     ]  # fmt: skip
@@ -104,7 +111,7 @@ def test_the_end_of_an_unfinished_search_is_what_the_answer_says() -> None:
 
 def test_the_answer_rests_on_what_was_tried_up_to_the_rate_that_held() -> None:
     search = made(
-        ("probe", 10.0, None),
+        ("guess", 10.0, None),
         ("bracket", 100.0, "inconclusive"),
         ("repeat", 100.0, "pass"),
         ("bracket", 200.0, "fail"),
@@ -112,5 +119,5 @@ def test_the_answer_rests_on_what_was_tried_up_to_the_rate_that_held() -> None:
         ("latency", 150.0, "fail"),
         interval=(100.0, 200.0),
     )
-    assert [rung.trial for rung in carrying(search)] == [3, 5]
+    assert [trial.number for trial in carrying(search)] == [3, 5]
     assert carrying(made(("bracket", 100.0, "fail"), interval=(None, 100.0))) == []

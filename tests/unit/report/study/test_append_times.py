@@ -41,7 +41,7 @@ def test_100_and_500_records_are_drawn(
 
 
 @pytest.mark.parametrize("experiment", ["broker", "fixed-rate"])
-def test_other_runs_have_no_stairs(
+def test_other_runs_draw_no_append_times(
     tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker, experiment: str
 ) -> None:
     assert drawn(make_folder(tmp_path, run_spec, make_trial, experiment)) == ""

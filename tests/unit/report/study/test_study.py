@@ -114,9 +114,7 @@ def test_the_page_has_the_same_table(
     assert "engine CPU" not in page
 
 
-def test_append_times_with_their_stairs(
-    tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker
-) -> None:
+def test_append_times_drawn(tmp_path: Path, run_spec: RunSpec, make_trial: TrialMaker) -> None:
     folder = make_folder(tmp_path, run_spec, "append-time")
     folder.trial_folder(1).mkdir()
     times = [1000 + record // 11 for record in range(300)]

@@ -9,11 +9,11 @@ from streamgauge.report.terminal.runs import run_lines
 from streamgauge.results.folder import RunFolder
 from streamgauge.results.summary import summary
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, Verdict
+from streamgauge.spec.trial import Counts, TrialResult, Verdict
 from tests.unit.conftest import TrialMaker
 
 NO = Verdict(holds=False, reason="of 120 expected and 119 outputs: 1 missing")
-UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to tell")
+UNKNOWN = Verdict(holds=None, reason="a quick trial is too short to judge the pace")
 
 
 @pytest.fixture
@@ -69,6 +69,16 @@ def test_nothing_is_told_below_the_resolution_of_the_clock(
     text = shown(folder)
     assert "< 1 ms" in text
     assert " 1 ms" in text
+
+
+def test_intermediate_outputs_are_counted_and_told(
+    folder: RunFolder, make_trial: TrialMaker
+) -> None:
+    counts = Counts(expected=40, correct=40, intermediate=4960)
+    put(folder, make_trial(1).model_copy(update={"counts": counts}))
+    text = shown(folder)
+    assert " 5k " in text
+    assert "4.96k of the outputs are intermediate" in text
 
 
 def test_wrong_answers_are_told_with_their_reason(
@@ -219,6 +229,7 @@ def test_the_summary_has_what_scripts_need(folder: RunFolder, make_trial: TrialM
     assert trial["reasons"] == [NO.reason, UNKNOWN.reason]
     assert trial["counts"] == {
         "expected": 120, "correct": 120, "wrong": 0, "missing": 0, "duplicate": 0, "unexpected": 0,
+        "intermediate": 0,
     }  # fmt: skip
 
 
@@ -227,7 +238,7 @@ def test_the_shape_of_a_load_is_shown_beside_its_mean(
 ) -> None:
     trial = make_trial(1)
     for number, shape in enumerate(("poisson:1k/s", "replay:/far/away/morning.csv"), 1):
-        spec = trial.spec.model_copy(update={"number": number, "schedule": shape})
+        spec = trial.spec.model_copy(update={"number": number, "shape": shape})
         put(folder, trial.model_copy(update={"spec": spec, "correct": NO}))
     text = shown(folder)
     assert "q3 at 1k/s (poisson:1k/s): " in text

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.services.addresses import Given
 from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint, parse_jmx, parse_kafka
-from streamgauge.spec.addresses import Given
 
 
 def test_kafka_address_with_several_brokers() -> None:

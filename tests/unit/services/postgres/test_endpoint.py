@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
+from streamgauge.services.addresses import Given
 from streamgauge.services.postgres.endpoint import PostgresEndpoint, parse_postgres
-from streamgauge.spec.addresses import Given
 
 
 def test_postgres_address_with_defaults() -> None:

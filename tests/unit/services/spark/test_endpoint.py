@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import NotReady, UsageError
-from streamgauge.services.service import Options
+from streamgauge.services.addresses import Given
+from streamgauge.services.running import Options
 from streamgauge.services.spark import Settings, Spark, packages
 from streamgauge.services.spark.endpoint import SparkEndpoint, own_address, parse_spark, places
 from streamgauge.services.spark.executors import claim
-from streamgauge.spec.addresses import Given
 
 MASTERS = [
     "spark://10.0.0.1:7077",

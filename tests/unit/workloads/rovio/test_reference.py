@@ -5,9 +5,9 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.engines.reference.parts import BringsBuffer
+from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.rovio import Rovio, data, reference
 from streamgauge.workloads.rovio.parameters import Parameters
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.planning import load_engine
-from streamgauge.spec.engine import JobSpec
 from streamgauge.workloads.rovio import Rovio
 from streamgauge.workloads.rovio.spark import QUERIES
 from streamgauge.workloads.rovio.spark_facts import FACTS

@@ -81,7 +81,7 @@ def test_an_aggregation_repeats_its_ring_and_a_join_does_not_meet_its_own_repeti
 
     assert drawn("aggregation") == 50
     assert drawn("join") == 2 * 2 * 100
-    shaped = {"schedule": "fluctuate:900/s", "rate": 700.0, "duration_s": 9.0}
+    shaped = {"shape": "fluctuate:900/s", "rate": 700.0, "duration_s": 9.0}
     assert drawn("join", **shaped) == pytest.approx(2 * 2 * 900, rel=0.02)
 
 

@@ -16,7 +16,7 @@ from streamgauge.load.schedule import Constant
 from streamgauge.measure import latency
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.matching import match
-from streamgauge.measure.verdicts import Driver, valid
+from streamgauge.measure.verdicts import LoadFacts, valid
 from streamgauge.spec.form import JSON
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.spec.values import Span
@@ -84,7 +84,7 @@ def test_a_sender_that_stalls_keeps_the_event_times_and_is_found_out() -> None:
         b'{"id":%d,"intended":%d,"event_time":"%d"}' % (n, START_MS + n, START_MS + n)
         for n in range(500)
     ]
-    late = Driver(due=500, sent=500, lateness_p99_s=0.29, clock_moved_s=0.0)
+    late = LoadFacts(due=500, sent=500, lateness_p99_s=0.29, clock_moved_s=0.0)
     assert valid(LoadSpec(), late).holds is False
 
 

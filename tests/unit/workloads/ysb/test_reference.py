@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from streamgauge.engines.reference.parts import BringsBuffer
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.ysb import Ysb, data, reference
 from streamgauge.workloads.ysb.parameters import Parameters

@@ -60,7 +60,7 @@ class Timeline:
         return self._rates(there) if there else {}
 
     def queue(self) -> dict[str, Json]:
-        """Return the records that no engine had pulled, where a queue of the driver tells them."""
+        """Return the records that no engine had pulled, where a queue of the harness tells them."""
         if not {"log_end", "handed"} <= set(self.table.column_names):
             return {}
         at, end, handed = _known(self.table, "at", "log_end", "handed")

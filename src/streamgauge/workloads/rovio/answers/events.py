@@ -56,7 +56,7 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     appended = np.asarray(records["timestamp"].to_numpy(), dtype=np.int64)
     event = found.intended - found.delay
     late = found.reached - event > parameters.allowed_delay_ms
-    if "value" in records.column_names:  # partitions of the driver's queues are always in step
+    if "value" in records.column_names:  # partitions of the harness's queues are always in step
         late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
     told = Events(
         found.id, found.user, found.pack, found.price, event, found.intended, appended, late

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.spec.addresses import read_properties, without_user_info
+from streamgauge.services.addresses import read_properties, without_user_info
 
 
 def test_a_broken_line_of_a_settings_file_is_named(tmp_path: Path) -> None:

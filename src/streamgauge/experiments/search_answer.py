@@ -42,7 +42,7 @@ class SearchTrial(Model):
     role: Role
     rate: float
     outcome: Outcome | None
-    """None for a probe, which tells a rate and no verdict."""
+    """None for a guess, which tells a rate and no verdict."""
     reason: str
 
 
@@ -75,9 +75,9 @@ class SearchAnswer(Model):
 
     @property
     def found(self) -> Interval:
-        """What is known of the engine: no rate unconfirmed, nor one that the driver missed."""
+        """What is known of the engine: no rate unconfirmed, nor one that the harness missed."""
         _, high = self.interval
-        return self.rate, None if self.limit == "driver" else high
+        return self.rate, None if self.limit == "harness" else high
 
 
 class Searches(Model):

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from streamgauge import process
 from streamgauge.errors import TrialInvalid
 from streamgauge.load.links import ChildLink, Link
-from streamgauge.load.messages import (
+from streamgauge.load.protocol import (
     LINES,
     Command,
     Line,
@@ -32,7 +32,7 @@ _PATIENCE_S = 0.1
 T = TypeVar("T", Ready, Markers, Sent)
 
 
-class Sender:
+class SenderHandle:
     """A running sender; leaving the context stops it."""
 
     def __init__(self, link: Link, pid: int) -> None:
@@ -58,7 +58,7 @@ class Sender:
         program: str,
         env: Mapping[str, str] | None = None,
         affinity: Collection[int] | None = None,
-    ) -> Sender:
+    ) -> SenderHandle:
         """Start the process; it begins to render payloads at once.
 
         Args:

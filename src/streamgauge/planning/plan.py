@@ -113,14 +113,14 @@ def _asks_another(layer: Mapping[str, Asked], merged: Mapping[str, Asked]) -> bo
 
 def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     """Let a load be told by its rate or by its shape: what was typed wins, then the environment."""
-    rates, shape = merged.get("rates"), merged.get("schedule")
+    rates, shape = merged.get("rates"), merged.get("shape")
     if rates is None or shape is None:
         return dict(merged)
     if rates.origin == shape.origin:
         raise UsageError("--rate and --load both tell how much is sent", "Leave one of them out.")
     ranks = ("preset", "environment", "option")
     shaped = ranks.index(shape.origin) > ranks.index(rates.origin)
-    loser = "rates" if shaped else "schedule"
+    loser = "rates" if shaped else "shape"
     return {name: asked for name, asked in merged.items() if name != loser}
 
 
@@ -143,8 +143,9 @@ def _run_spec(
     fields |= settle_experiment(fields, workload) | {"origins": origins}
     fields["queries"] = _queries(workload, fields.get("queries"))
     fields["service_settings"] = read_service_settings(fields.get("service_settings", {}))
-    if fields.get("schedule") and origins.get("duration", "quick") == "quick":
-        fields |= _shape_length(fields["schedule"])
+    if fields.get("shape") and origins.get("duration", "quick") == "quick":
+        fields |= _shape_length(fields["shape"])
+    fields |= _backlog_length(fields.get("shape"), origins.get("warmup", "quick"))
     spec = read(RunSpec, fields)
     factors.refuse_too_many(spec, vary)
     varied = {"vary": vary, "variants": factors.variants(vary, settings, fields_of)}
@@ -187,15 +188,28 @@ def _trigger_s(trial: TrialSpec) -> float | None:
     return None if trial.engine is None else trial_job(trial).trigger_s
 
 
-def _shape_length(schedule: str) -> dict[str, float]:
+def _shape_length(shape: str) -> dict[str, float]:
     """Measure for as long as the load's shape lasts, unless a duration was asked for."""
-    length_ms = arrivals.parse_shape(schedule).length_ms
+    length_ms = arrivals.parse_shape(shape).length_ms
     return {} if length_ms is None else {"duration_s": length_ms / 1000}
+
+
+def _backlog_length(shape: str | None, warmup: str) -> dict[str, float]:
+    """Let a backlog gather in place of a warm-up."""
+    length_s = arrivals.backlog_s(shape)
+    if length_s is None:
+        return {}
+    if warmup != "quick":
+        raise UsageError(
+            f"the load {shape!r} has no warm-up: the backlog gathers before the engine starts",
+            "Leave --warmup out.",
+        )
+    return {"warmup_s": length_s}
 
 
 def _with_mean_rate(spec: RunSpec) -> RunSpec:
     """Take the rates from the load's shape, where it has one; times and seed tell its mean."""
-    if spec.schedule is None:
+    if spec.shape is None:
         return spec
     if not spec.variants:
         trial, *_ = load_experiment(spec).plan()
@@ -216,7 +230,7 @@ def _with_mean_rate(spec: RunSpec) -> RunSpec:
 def _mean_rate(trial: TrialSpec) -> float:
     (mean,) = arrivals.profile(trial)
     if not mean:
-        raise UsageError(f"the load {trial.schedule!r} sends nothing in the measured time")
+        raise UsageError(f"the load {trial.shape!r} sends nothing in the measured time")
     return mean
 
 

@@ -1,0 +1,80 @@
+"""How each stage may be run on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamgauge.engines.spark.facts import Mode, QueryFacts
+from streamgauge.jobfile import JobSpec
+
+_NO_UNION = "it knows no union of two streams"
+_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
+_OPEN = (
+    "it puts out a second after every record, and never says which output is the last;"
+    " stage5 and stage6 answer when all lanes are there"
+)
+_OPEN_WINDOWS = "it puts out a window after every record, and never says which output is the last"
+
+_JOINS = {"join": ("union", "native")}
+_STATES = {"state": ("union", "custom")}
+OUT_OF_STEP_MS = 2_000
+"""Partitions and streams may be so far apart; the watermark is that of the foremost partition."""
+
+
+def _unfit(job: JobSpec, mode: Mode) -> str | None:
+    """Tell which way of running a stage real-time mode does not know."""
+    if mode == "realtime" and job.options.get("join") == "native":
+        return "it knows no join of two streams; join=union aggregates both as one"
+    if mode == "realtime" and job.options.get("state") == "custom":
+        return "it runs no Python, in which that state is kept"
+    return None
+
+
+def _as_they_come() -> QueryFacts:
+    """Return the facts of stages without state."""
+    return QueryFacts(default="realtime", refused={"continuous": _NO_UNION}, asynchronous=True)
+
+
+def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) -> QueryFacts:
+    """Return the facts of stages that put out what is complete, whatever the watermark says.
+
+    In real-time mode the state of finished seconds is dropped at checkpoints alone, so those
+    come more often than elsewhere.
+    """
+    return QueryFacts(
+        default="realtime",
+        output_mode="update",
+        refused={"continuous": _NO_AGGREGATES},
+        unfit=_unfit,
+        options=options,
+        rocksdb={"state": "custom"} if "state" in options else {},
+        appends={"join": "native", "state": "custom"},
+        checkpoint_s=checkpoint_s,
+        watermark_delay_ms=OUT_OF_STEP_MS,
+        watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
+        stateful=True,
+    )
+
+
+def _when_over(reason: str, options: Mapping[str, tuple[str, ...]]) -> QueryFacts:
+    """Return the facts of stages that put out what the watermark has passed."""
+    return QueryFacts(
+        default="microbatch",
+        refused={"realtime": reason, "continuous": _NO_AGGREGATES},
+        options=options,
+        watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
+        stateful=True,
+    )
+
+
+FACTS: Mapping[str, QueryFacts] = {
+    "stage0": _as_they_come(),
+    "stage1": _as_they_come(),
+    "stage2": _when_complete(_JOINS, 60.0),
+    "stage3": _when_over(_OPEN, _JOINS),
+    "stage4": _when_over(_OPEN, _JOINS),
+    "stage5": _when_complete(_STATES, 60.0),
+    "stage6": _when_complete(_STATES, 30.0),
+    "stage100": _when_over(_OPEN_WINDOWS, {}),
+    "stage101": _when_over(_OPEN_WINDOWS, {}),
+}

@@ -1,0 +1,273 @@
+"""All queries on Spark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
+from streamgauge.services.postgres.endpoint import PostgresEndpoint
+from streamgauge.workloads.theodolite import data, store
+from streamgauge.workloads.theodolite.attributes import Attribute
+from streamgauge.workloads.theodolite.parameters import Parameters
+from streamgauge.workloads.theodolite.queries import CONFIGURATION, FEEDBACK, RECORDS
+
+FIELDS = "identifier string, timestamp bigint, valueInW double"
+_OFFSET_BITS = 31
+"""Of a number that orders the records of a sensor in a window: time, then offset."""
+
+_writers: dict[PostgresEndpoint, store.Writer] = {}
+"""Of this worker process."""
+
+
+def to_topic(streams: Streams, context: QueryContext) -> DataFrame:  # noqa: ARG001 - as all
+    """Put each record out as JSON."""
+    found = _stored(streams[RECORDS])
+    return found.select(F.col("identifier").alias("key"), F.col("json").alias("value"))
+
+
+def to_postgres(streams: Streams, context: QueryContext) -> BatchWriter:
+    """Let the workers store each record; a batch that comes again changes nothing."""
+    endpoint = PostgresEndpoint.of(context.services["postgres"])
+
+    def write(batch: DataFrame, number: int) -> None:  # noqa: ARG001 - ids tell what is there
+        batch.mapInArrow(_row_writer(endpoint), "written int").collect()
+
+    return BatchWriter(_stored(streams[RECORDS]), write)
+
+
+def _stored(stream: DataFrame) -> DataFrame:
+    """Return the fields of each record, and its JSON."""
+    found = _read(stream, f"id bigint, {FIELDS}").select(
+        "id", "identifier", "timestamp", "valueInW"
+    )
+    return found.withColumn("json", F.to_json(F.struct(*found.columns)))
+
+
+def _row_writer(
+    endpoint: PostgresEndpoint,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what writes the rows of a task."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if endpoint not in _writers:
+                _writers[endpoint] = store.Writer(endpoint)
+            _writers[endpoint].write(pa.table(batch.columns, schema=store.RECORDS))
+        return iter(())
+
+    return write
+
+
+def tumbling(streams: Streams, context: QueryContext) -> DataFrame:
+    """Summarize each sensor in each window."""
+    readings = _timed(_read(streams[RECORDS]), context)
+    window = F.window("time", _ms(_parameters(context).window_ms("uc2"))).alias("window")
+    found = readings.groupBy(window, "identifier").agg(*_statistics())
+    return _told(found)
+
+
+def hopping(streams: Streams, context: QueryContext) -> DataFrame:
+    """Summarize each sensor by time attribute in each window, from slices where asked."""
+    parameters = _parameters(context)
+    readings = _timed(_read(streams[RECORDS]), context).withColumn(
+        "attribute", _attribute(parameters)
+    )
+    size_ms, slide_ms = parameters.window_ms("uc3"), parameters.slide_ms
+    if context.job.settings.get("windows") == "sliced":
+        return _told(_from_slices(readings, size_ms, slide_ms), "attribute")
+    window = F.window("time", _ms(size_ms), _ms(slide_ms)).alias("window")
+    found = readings.groupBy(window, "attribute", "identifier").agg(*_statistics())
+    return _told(found, "attribute")
+
+
+def _from_slices(readings: DataFrame, size_ms: int, slide_ms: int) -> DataFrame:
+    """Summarize each slice, and then the slices of each window."""
+    value, by = F.col("valueInW"), ("attribute", "identifier")
+    piece = F.window("time", _ms(math.gcd(size_ms, slide_ms))).alias("window")
+    slices = readings.groupBy(piece, *by).agg(
+        F.count("*").alias("count"),
+        F.sum(value).alias("sum"),
+        F.sum(value * value).alias("squares"),
+        F.min(value).alias("min"),
+        F.max(value).alias("max"),
+    )
+    window = F.window(F.window_time("window"), _ms(size_ms), _ms(slide_ms)).alias("window")
+    whole = slices.groupBy(window, *by).agg(
+        *(F.sum(name).alias(name) for name in ("count", "sum", "squares")),
+        F.min("min").alias("min"),
+        F.max("max").alias("max"),
+    )
+    mean = F.col("sum") / F.col("count")
+    spread = F.col("squares") / F.col("count") - mean * mean
+    return whole.withColumns({"mean": mean, "variance": F.greatest(spread, F.lit(0.0))})
+
+
+def _attribute(parameters: Parameters) -> Column:
+    found = Attribute.parse(parameters.attribute)
+    if found.kind == "cycle":
+        return F.expr(f"timestamp div {found.step_ms} % {found.values}")
+    local = F.from_utc_timestamp("time", parameters.zone)
+    return F.hour(local) if found.kind == "hour-of-day" else F.weekday(local)
+
+
+def _statistics() -> tuple[Column, ...]:
+    value = F.col("valueInW")
+    return (
+        F.count("*").alias("count"),
+        F.sum(value).alias("sum"),
+        F.avg(value).alias("mean"),
+        F.min(value).alias("min"),
+        F.max(value).alias("max"),
+        F.var_pop(value).alias("variance"),
+    )
+
+
+def _told(found: DataFrame, *more: str) -> DataFrame:
+    """Write window, sensor and statistics as a line, under the sensor."""
+    names = (*more, "identifier", "count", "sum", "mean", "min", "max", "variance")
+    fields = [F.unix_millis("window.start"), *(F.col(name) for name in names)]
+    return found.select(F.col("identifier").alias("key"), _line(*fields).alias("value"))
+
+
+def in_one_pass(streams: Streams, context: QueryContext) -> DataFrame:
+    """Sum up all groups from the last values of the sensors."""
+    size_ms = _parameters(context).window_ms("uc4")
+    readings = _timed(_read(streams[RECORDS], FIELDS, "offset"), context)
+    window = F.window("time", _ms(size_ms)).alias("window")
+    order = F.expr(f"timestamp % {size_ms} * {1 << _OFFSET_BITS} + offset")
+    lasts = readings.groupBy(window, "identifier").agg(F.max_by("valueInW", order).alias("value"))
+    again = F.window(F.window_time("window"), _ms(size_ms)).alias("window")
+    sums = (
+        lasts.join(F.broadcast(_ancestors(context)), "identifier")
+        .groupBy(again, "group")
+        .agg(*_sums())
+    )
+    return sums.select(
+        F.col("group").alias("key"), _group_line(F.unix_millis("window.start")).alias("value")
+    )
+
+
+def with_feedback(streams: Streams, context: QueryContext) -> DataFrame:
+    """Sum up each group from its members; the sum of a group comes in again by a topic.
+
+    In the window of event time in which it comes in, `start` still is that of the sensors' window:
+    a sum is put out when its own window is over, so that as a record of it, it would come too late.
+    """
+    size_ms = _parameters(context).window_ms("uc4")
+    readings = _read(streams[RECORDS], FIELDS, "offset").withColumn(
+        "start", F.expr(f"timestamp - timestamp % {size_ms}")
+    )
+    returned = _read(streams[FEEDBACK], f"{FIELDS}, start bigint", "offset")
+    members = context.spark.createDataFrame(
+        [(name, *parent) for name, parent in _members(context).items()],
+        "identifier string, group string, member int",
+    )
+    order = F.expr(f"timestamp % {size_ms} * {1 << _OFFSET_BITS} + offset")
+    lasts = (
+        _timed(readings.unionByName(returned), context)
+        .join(F.broadcast(members), "identifier")
+        .groupBy(F.window("time", _ms(size_ms)).alias("window"), "start", "group", "member")
+        .agg(F.max_by("valueInW", order).alias("value"))
+    )
+    again = F.window(F.window_time("window"), _ms(size_ms)).alias("window")
+    sums = lasts.groupBy(again, "start", "group").agg(*_sums())
+    return _to_both(sums, context)
+
+
+def _to_both(sums: DataFrame, context: QueryContext) -> DataFrame:
+    """Put each sum out, and let it come in again."""
+    fields = {
+        "identifier": F.col("group"),
+        "timestamp": F.unix_millis("window.end"),
+        "valueInW": F.col("sum"),
+        "start": F.col("start"),
+    }
+    record = F.to_json(F.struct(*(field.alias(name) for name, field in fields.items())))
+    places = {
+        context.endpoints.output: _group_line(F.col("start")),
+        context.endpoints.internal[FEEDBACK]: record,
+    }
+    both = F.array(
+        *(
+            F.struct(F.lit(place).alias("place"), value.alias("value"))
+            for place, value in places.items()
+        )
+    )
+    return sums.select(F.col("group").alias("key"), F.explode(both).alias("to")).select(
+        "key", "to.place", "to.value"
+    )
+
+
+def _sums() -> tuple[Column, ...]:
+    """Add up values, and count members that have one, each of which has a bit of its own."""
+    bit = F.expr("shiftleft(1L, member)")
+    return F.sum("value").alias("sum"), F.bit_count(F.bit_or(bit)).alias("count")
+
+
+def _group_line(start: Column) -> Column:
+    mean = F.col("sum") / F.col("count")
+    return _line(start, F.col("group"), F.col("count"), F.col("sum"), mean)
+
+
+def _ancestors(context: QueryContext) -> DataFrame:
+    """Return all groups that a sensor is in, and in which of their members."""
+    members = _members(context)
+    rows = []
+    inner = {group for group, _ in members.values()}
+    for sensor in (name for name in members if name not in inner):
+        at = sensor
+        while at in members:
+            group, member = members[at]
+            rows.append((sensor, group, member))
+            at = group
+    return context.spark.createDataFrame(rows, "identifier string, group string, member int")
+
+
+def _members(context: QueryContext) -> dict[str, tuple[str, int]]:
+    """Return the group of each sensor and group, and its number among the group's members."""
+    (row,) = context.configuration(CONFIGURATION).select("value").collect()
+    return data.members(row["value"])
+
+
+def _read(stream: DataFrame, fields: str = FIELDS, *more: str) -> DataFrame:
+    """Parse records; what cannot be read is left out."""
+    record = F.from_json(F.col("value").cast("string"), fields).alias("record")
+    found = stream.select(record, *more).select("record.*", *more)
+    return found.dropna(subset=["identifier", "timestamp", "valueInW"])
+
+
+def _timed(readings: DataFrame, context: QueryContext) -> DataFrame:
+    """Give readings an event time with its watermark."""
+    delay_ms = _parameters(context).delay_ms + context.job.watermark_delay_ms
+    return readings.withColumn("time", F.timestamp_millis("timestamp")).withWatermark(
+        "time", _ms(delay_ms)
+    )
+
+
+def _line(*fields: Column) -> Column:
+    return F.concat_ws(",", *(field.cast("string") for field in fields))
+
+
+def _ms(duration_ms: int) -> str:
+    return f"{duration_ms} milliseconds"
+
+
+def _parameters(context: QueryContext) -> Parameters:
+    return Parameters.model_validate(context.job.parameters)
+
+
+QUERIES: Mapping[str, Build] = {
+    "uc1-postgres": to_postgres,
+    "uc1-topic": to_topic,
+    "uc2": tumbling,
+    "uc3-final": hopping,
+    "uc3-update": hopping,
+    "uc3-every": hopping,
+    "uc4-single": in_one_pass,
+    "uc4-feedback": with_feedback,
+}
