@@ -155,7 +155,7 @@ def test_it_tells_what_is_new_of_a_trial() -> None:
         ({"L.ack": "1,all"}, "unknown option of the load 'ack'"),
         ({"L.acks": "1,all"}, "cannot be idempotent with acks=1"),
         ({"partitions": "0,1"}, "partitions"),
-        ({"partitions": "one,two"}, "'one' is no whole number"),
+        ({"partitions": "one,two"}, "'one' is not a whole number"),
         ({"cores": "1,10000"}, "--cores 10000: this machine has"),
         ({"cores": "0,1"}, "cores"),
         ({"seed": "-1,1"}, "seed"),
@@ -197,7 +197,7 @@ def test_the_nearest_factor_is_named(name: str, nearest: str) -> None:
     ],
 )
 def test_a_value_beside_several_is_refused(asked: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="is varied and has a value as well"):
+    with pytest.raises(UsageError, match="is varied, but also has a fixed value"):
         plan(**asked)
 
 
@@ -210,7 +210,7 @@ def test_a_value_beside_several_is_refused(asked: dict[str, object]) -> None:
     ],
 )
 def test_a_search_has_one_setting(asked: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="partitions and seed cannot vary") as raised:
+    with pytest.raises(UsageError, match="partitions and seed must have one value") as raised:
         plan(vary={"partitions": "1,2", "seed": "1,2"}, **asked)
     assert "fixed-rate" in str(raised.value.remedy)
 

@@ -37,7 +37,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
         print_json({"spec": spec.model_dump(mode="json"), **written})
         return
     if spec.profile is not None:
-        print_line(f"profiler {spec.profile} looks at the engine in the measured time")
+        print_line(f"profiler {spec.profile} watches the engine during the measured time")
     if stages:
         rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
         _show_outline(spec, stages, total, f" ({rough})" if rough else "")

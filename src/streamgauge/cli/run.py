@@ -281,8 +281,8 @@ def run(
         typer.Option(
             "--spark-master",
             metavar="URL",
-            help="A given Spark cluster for --instances: spark://HOST:PORT, k8s://…, yarn"
-            " [default: an embedded one].",
+            help="Address of your own Spark cluster, for --instances: spark://HOST:PORT,"
+            " k8s://…, yarn [default: an embedded one].",
             envvar=_twin("SPARK"),
         ),
     ] = None,
@@ -425,7 +425,6 @@ _OPTIONS = {
     "shape": "--load",
     "objectives": "--objective",
     "tags": "--tag",
-    "spark_master": "--spark-master",
     "dry_run": "--dry-run",
     "parameters": "-P",
     "engine_options": "-E",

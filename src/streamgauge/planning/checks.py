@@ -43,7 +43,7 @@ def _check_experiment(spec: RunSpec) -> None:
     name, experiment = spec.experiment, experiment_type(spec.experiment)
     if spec.objectives and isinstance(experiment, Concludes):
         raise UsageError(
-            f"{name} decides by its answer, not by objectives",
+            f"{name} gives an answer of its own: objectives do not apply",
             "Use them with -x fixed-rate, at the rate that was found.",
         )
     if isinstance(experiment, Sweeps):
@@ -51,11 +51,11 @@ def _check_experiment(spec: RunSpec) -> None:
     if spec.variants:
         names = dict.fromkeys(name for each in spec.variants for name in each.factors)
         raise UsageError(
-            f"{name} looks at one setting of everything else: {' and '.join(names)} cannot vary",
+            f"{name} varies the rate alone: {' and '.join(names)} must have one value",
             "Start a run for each value, or use -x fixed-rate.",
         )
     if spec.repeats > 1:
-        raise UsageError(f"{name} repeats what it has to", "Leave --repeats out.")
+        raise UsageError(f"{name} decides itself what to repeat", "Leave --repeats out.")
 
 
 def _check_trial(trial: TrialSpec) -> None:

@@ -10,9 +10,10 @@ from streamgauge.spec.act import Act
 from streamgauge.spec.engine import Engine, HasInstances
 from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.profile import Profiler
+from streamgauge.spec.query import Query
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import Query, ShapesQueries, Workload
+from streamgauge.spec.workload import ShapesQueries, Workload
 
 
 def trial_job(spec: TrialSpec) -> JobSpec:

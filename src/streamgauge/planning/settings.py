@@ -33,7 +33,7 @@ def _whole(value: Any) -> int:
     if value is None:
         raise UsageError("there is no value", "Give it one, or leave it out.")
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise UsageError(f"{value!r} is no whole number", "Write it like 4.")
+        raise UsageError(f"{value!r} is not a whole number", "Write it like 4.")
     return operator.index(value)
 
 

@@ -190,4 +190,4 @@ def _read(file: Path, schema: pa.Schema | None = None) -> pa.Table | None:
     try:
         return pq.read_table(file, schema=schema)
     except (pa.ArrowException, OSError) as error:
-        raise UsageError(f"{file} is no readable table: {error}") from None
+        raise UsageError(f"{file} is not a readable table: {error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,7 +51,7 @@ class Endpoint(ABC):
         return {name: value for name, key in self._variables() if (value := getattr(self, key))}
 
     @classmethod
-    def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Self:
+    def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
         """Bring together what was written and the secrets from the environment."""
         return cls(**written, **{key: environ.get(name, "") for name, key in cls._variables()})
 

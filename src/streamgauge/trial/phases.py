@@ -37,9 +37,10 @@ from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import HasTables, Query, RemarksOnTrials
+from streamgauge.spec.workload import HasTables, RemarksOnTrials
 from streamgauge.trial import kept, record
 from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, TrialState

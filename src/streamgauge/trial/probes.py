@@ -12,8 +12,8 @@ from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, TellsInstances
+from streamgauge.spec.query import Query
 from streamgauge.spec.transport import Channel
-from streamgauge.spec.workload import Query
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders

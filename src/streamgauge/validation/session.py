@@ -222,9 +222,7 @@ class Session:
         try:
             process.wait_until(told.exists, self._jvm, _START_S, "Spark's Java process")
         except NotReady as error:
-            raise NotReady(
-                error.message, "Run `streamgauge doctor`, which looks at Java."
-            ) from None
+            raise NotReady(error.message, "Run `streamgauge doctor`, which checks Java.") from None
         with told.open("rb") as file:
             port, secret = read_int(file), UTF8Deserializer().loads(file)
         told.unlink()

@@ -57,7 +57,7 @@ class KafkaEndpoint(Endpoint):
         return KafkaAdmin(self).brokers()
 
     @classmethod
-    def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Self:
+    def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
         """Bring together the address and the client settings of the file that is named."""
         return cls(**written, settings=client_properties(environ))
 

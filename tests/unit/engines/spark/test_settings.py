@@ -91,7 +91,7 @@ JOIN = QueryFacts(
     unfit=lambda job, mode: (
         "no join" if mode == "realtime" and job.options.get("join") == "native" else None
     ),
-    refused={"continuous": "it knows no state"},
+    refused={"continuous": "it has no state"},
     stateful=True,
 )
 
