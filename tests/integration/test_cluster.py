@@ -156,7 +156,7 @@ def test_a_cluster_that_is_too_small_says_what_it_has(
     cluster: RunningService[SparkEndpoint], validator: Session
 ) -> None:
     validator.move(Place(cluster.endpoint, 3, 1))
-    has = r"there is room for 2 of 3 executors; it has 127.0.0.1 \(64 cores, 576 MiB\), 127"
+    has = r"there is room for 2 of 3 executors; it has 127.0.0.1 \(1000 cores, 576 MiB\), 127"
     try:
         with pytest.raises(NotReady, match=has):
             validator.get()

@@ -14,6 +14,7 @@ from streamgauge.services.addresses import Given
 from streamgauge.services.running import Options
 from streamgauge.services.service import Startable
 from streamgauge.services.spark.endpoint import SparkEndpoint, parse_spark
+from streamgauge.services.spark.executors import SLOTS
 from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.reading import guarded
 from streamgauge.spec.trial import LEAST_MEMORY
@@ -39,7 +40,7 @@ class Settings(BaseModel):
     """CPUs that each may use, where there are enough for all."""
     memory: Memory = Field(default=2 << 30, ge=LEAST_MEMORY)
     """Memory that each may give to executors."""
-    slots: int = Field(default=64, ge=1)
+    slots: int = Field(default=SLOTS, ge=1)
     """Tasks that each may run at once: real-time queries need more than they have CPUs."""
     python: str = ""
     """Of a given cluster: the Python of its executors [default: python3.N, N as here]."""

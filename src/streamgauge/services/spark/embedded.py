@@ -22,6 +22,7 @@ from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
 from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.services.spark.executors import SLOTS
 from streamgauge.services.spark.private import CONF_DIR, spark_home, write_private
 from streamgauge.spec.trial import ResourceSpec
 
@@ -75,7 +76,7 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
     role = "cluster"
     needs_bytes = 256 << 20
 
-    def __init__(self, options: Options | None = None, *, size: Size, slots: int = 64) -> None:
+    def __init__(self, options: Options | None = None, *, size: Size, slots: int = SLOTS) -> None:
         super().__init__(options)
         self._size = size
         self._slots = slots

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
+SLOTS = 1000
+"""Tasks that a worker of ours may run at once: as a limit it would only be in the way."""
 _PAUSE_S = 0.1
 _MESSAGES = "org.apache.spark.deploy.DeployMessages$"
 _DRIVER = "driver"

@@ -15,6 +15,7 @@ from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.redis import RedisEndpoint
 from streamgauge.services.spark import packages
 from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.services.spark.executors import SLOTS
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.jobs import Resources
 from streamgauge.spec.trial import InstanceSeen
@@ -53,6 +54,12 @@ def test_slots_are_the_larger_of_cores_and_what_the_mode_needs(
     assert resolved.settings["spark.executor.cores"] == str(slots)
     assert resolved.settings["spark.cores.max"] == str(2 * slots)
     assert "spark.master" not in resolved.settings
+
+
+def test_settings_that_nobody_tuned_fit_into_a_cluster_of_our_own() -> None:
+    """Spark's own 200 shuffle partitions all hold a slot in real-time mode."""
+    untuned = job("q1", {"mode": "realtime", "profile": "defaults"})
+    assert 100 < (untuned.instance_slots or 0) <= SLOTS
 
 
 def test_work_is_cut_for_the_cores_of_all_instances() -> None:
