@@ -78,7 +78,7 @@ def parse_size(text: str) -> int:
         return int(number) * factor
     size = _finite("size", text, float(number) * factor)
     if size != int(size):
-        raise UsageError(f"size {text!r} is no whole number of bytes", "Write it like 16384.")
+        raise UsageError(f"size {text!r} is not a whole number of bytes", "Write it like 16384.")
     return int(size)
 
 

@@ -58,4 +58,4 @@ def test_it_is_listed_and_an_engine_that_cannot_use_it_says_so(
     assert execute([*over, "-e", "spark"]) == UsageError.exit_code
     assert "transport 'piles' cannot be used by engine 'spark'" in capsys.readouterr().err
     assert execute([*over, "-x", "broker"]) == UsageError.exit_code
-    assert "--transport piles cannot be looked at without an engine" in capsys.readouterr().err
+    assert "--transport piles cannot be measured without an engine" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_no_network_and_an_empty_cache_say_what_to_do(
     lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_repository(monkeypatch, tmp_path, f"http://127.0.0.1:{runtime.free_port()}/")
-    with pytest.raises(NotReady, match="out of reach") as raised:
+    with pytest.raises(NotReady, match="cannot be reached") as raised:
         jars.ensure("demo", lock=lock)
     assert "STREAMGAUGE_JARS_DIR" in str(raised.value.remedy)
 

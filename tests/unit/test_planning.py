@@ -69,10 +69,10 @@ def test_parameters_are_parsed() -> None:
         ({"rates": ["fast"]}, "fast"),
         ({"rates": [""]}, "'' is no rate"),
         ({"rates": ["１k/s"]}, "is no rate"),
-        ({"partitions": "１"}, "is no whole number"),
+        ({"partitions": "１"}, "is not a whole number"),
         ({"partitions": 999_999}, "partitions must be at most 1000"),
         ({"repeats": 99_999_999}, "a run has 10,000 at most"),
-        ({"repeats": "many"}, "repeats: 'many' is no whole number"),
+        ({"repeats": "many"}, "repeats: 'many' is not a whole number"),
         ({"kafka": ""}, "Kafka address ''"),
         ({"kafka": "foo"}, "Kafka address 'foo'"),
         ({"rates": ["1k/s", "1000000001/s"]}, "cannot be sent"),
@@ -97,7 +97,7 @@ def test_parameters_are_parsed() -> None:
         ({"engine": "flnk"}, "flnk"),
         ({"experiment": "fixed"}, "fixed"),
         ({"transport": "pigeon"}, "pigeon"),
-        ({"load": {"queue": "1GiB"}}, "-L queue means nothing to --transport kafka"),
+        ({"load": {"queue": "1GiB"}}, "-L queue has no effect on --transport kafka"),
         ({"preset": "espbench-2020"}, "espbench-2020"),
         ({"preset": "no-such-file.yaml"}, "no-such-file.yaml"),
         ({"objectives": ("latency.p42<1s",)}, "p42"),
@@ -113,9 +113,9 @@ def test_bad_input_is_named(asked: dict[str, object], part: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
-        ({"vary": {"seed": "1,2"}}, "seed cannot vary"),
-        ({"repeats": 2}, "repeats what it has to"),
-        ({"objectives": ("latency.p99<1s",)}, "decides by its answer"),
+        ({"vary": {"seed": "1,2"}}, "seed must have one value"),
+        ({"repeats": 2}, "decides itself what to repeat"),
+        ({"objectives": ("latency.p99<1s",)}, "an answer of its own"),
     ],
 )
 def test_what_an_experiment_would_ignore_is_refused(
@@ -325,14 +325,21 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
         ),
         ({"engine": "none"}, "unknown engine"),
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
-        ({"partitions": "many"}, "no whole number"),
-        ({"senders": "spark"}, "belong together"),
+        ({"partitions": "many"}, "not a whole number"),
+        ({"senders": "spark"}, "unknown kind of senders"),
+        ({"senders": "spark="}, "no Spark cluster"),
+        ({"senders": "spark=spark://a"}, "no Spark cluster"),
+        ({"senders": "spark=spark://a:1", "load": {"source": "stream"}}, "cannot stream payloads"),
+        ({"spark_master": "spark://a:1"}, "unknown setting"),
+        ({"senders": "sprk"}, "sprk"),
+        ({"instances": "2", "engine": "reference"}, "engine reference is one process"),
         (
-            {"senders": "spark", "spark_master": "spark://a:1", "load": {"source": "stream"}},
-            "cannot stream payloads",
+            {"instances": "2", "cores": "1", "engine": "spark"},
+            "--cores is for an engine in one process",
         ),
-        ({"spark_master": "spark://a:1"}, "belong together"),
-        ({"senders": "sprk", "spark_master": "spark://a:1"}, "sprk"),
+        ({"instance_cores": "2"}, "--instance-cores is that of each instance"),
+        ({"instances": "2", "instance_memory": "100MiB"}, "at least"),
+        ({"instances": "0"}, "instances"),
         ({"partitions": "0"}, "partitions"),
     ],
 )
@@ -343,12 +350,12 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: st
 
 
 def test_senders_on_spark_are_a_setting_of_the_load() -> None:
-    spec = plan(senders="spark", spark_master="spark://a:1", load={"senders": "4"})
+    spec = plan(senders="spark=spark://a:1", load={"senders": "4"})
     assert (spec.load.spark, spec.load.senders) == ("spark://a:1", 4)
 
 
 def test_without_a_number_of_senders_spark_decides() -> None:
-    spec = plan(senders="spark", spark_master="spark://a:1", load={"acks": "all"})
+    spec = plan(senders="spark=spark://a:1", load={"acks": "all"})
     assert spec.load.senders is None
     assert plan(load={"acks": "all"}).load.senders == 1
     with pytest.raises(UsageError, match="senders is empty"):
@@ -359,7 +366,7 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
     sums = replace(Rovio.queries["aggregation"], forms={"purchases": JSON})
     monkeypatch.setattr(Rovio, "queries", {**Rovio.queries, "aggregation": sums})
     assert plan("rovio/join", transport="flight").transport == "flight"
-    with pytest.raises(UsageError, match="-L batch means nothing to --transport flight"):
+    with pytest.raises(UsageError, match="-L batch has no effect on --transport flight"):
         plan("rovio/join", transport="flight", load={"batch": "1MiB"})
     with pytest.raises(UsageError, match="rovio/aggregation cannot be sent without a broker"):
         plan("rovio", transport="flight")
@@ -387,11 +394,11 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
         ("1: 2", "unknown setting '1'"),
         ("preset: kafka-1m", "unknown setting 'preset'"),
         ("variants: 5", "unknown setting 'variants'"),
-        ("partitions: {a: 1}", "partitions: {'a': 1} is no whole number"),
-        ("partitions: 1.5", "partitions: 1.5 is no whole number"),
-        ("partitions: true", "partitions: True is no whole number"),
+        ("partitions: {a: 1}", "partitions: {'a': 1} is not a whole number"),
+        ("partitions: 1.5", "partitions: 1.5 is not a whole number"),
+        ("partitions: true", "partitions: True is not a whole number"),
         ("duration: soon", "duration: 'soon' is no duration"),
-        ("repeats: yes", "repeats: True is no whole number"),
+        ("repeats: yes", "repeats: True is not a whole number"),
         ("repeats: 0", "repeats must be at least 1, not 0"),
         ("cores: null", "cores: there is no value"),
         ("quick: maybe", "quick must be true or false"),
@@ -402,10 +409,10 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
         ("kafka: 9092", "kafka must be an address"),
         ("title: 5", "title must be a text"),
         ("[" * 5000, "nested too deeply"),
-        ("a: b: c", "is no YAML: mapping values are not allowed here in line 1"),
-        ("a: 2020-99-99", "is no YAML"),
-        (b"\x00\x01\xff", "no text in UTF-8"),
-        ("workload: espbench".encode("utf-16"), "no text in UTF-8"),
+        ("a: b: c", "is not YAML: mapping values are not allowed here in line 1"),
+        ("a: 2020-99-99", "is not YAML"),
+        (b"\x00\x01\xff", "not text in UTF-8"),
+        ("workload: espbench".encode("utf-16"), "not text in UTF-8"),
     ],
 )
 def test_a_preset_with_a_bent_value_is_told_with_file_and_field(

@@ -155,7 +155,7 @@ def test_it_tells_what_is_new_of_a_trial() -> None:
         ({"L.ack": "1,all"}, "unknown option of the load 'ack'"),
         ({"L.acks": "1,all"}, "cannot be idempotent with acks=1"),
         ({"partitions": "0,1"}, "partitions"),
-        ({"partitions": "one,two"}, "'one' is no whole number"),
+        ({"partitions": "one,two"}, "'one' is not a whole number"),
         ({"cores": "1,10000"}, "--cores 10000: this machine has"),
         ({"cores": "0,1"}, "cores"),
         ({"seed": "-1,1"}, "seed"),
@@ -197,7 +197,7 @@ def test_the_nearest_factor_is_named(name: str, nearest: str) -> None:
     ],
 )
 def test_a_value_beside_several_is_refused(asked: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="is varied and has a value as well"):
+    with pytest.raises(UsageError, match="is varied, but also has a fixed value"):
         plan(**asked)
 
 
@@ -210,7 +210,7 @@ def test_a_value_beside_several_is_refused(asked: dict[str, object]) -> None:
     ],
 )
 def test_a_search_has_one_setting(asked: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="partitions and seed cannot vary") as raised:
+    with pytest.raises(UsageError, match="partitions and seed must have one value") as raised:
         plan(vary={"partitions": "1,2", "seed": "1,2"}, **asked)
     assert "fixed-rate" in str(raised.value.remedy)
 
@@ -226,3 +226,16 @@ def test_a_search_has_one_setting(asked: dict[str, object]) -> None:
 def test_a_run_that_would_never_end_is_refused(asked: dict[str, object], count: str) -> None:
     with pytest.raises(UsageError, match=f"{count}: a run has {MOST_TRIALS:,} at most"):
         plan(**asked)  # type: ignore[arg-type]  # arguments by name
+
+
+def test_resources_that_are_not_varied_stay_as_they_were_asked_for() -> None:
+    planned = trials(
+        engine="spark",
+        vary={"instances": "1,2", "instance_memory": "1GiB,2GiB"},
+        instance_cores="3",
+    )
+    given = [each.resources for each in planned]
+    assert [each.instances for each in given] == [1, 1, 2, 2]
+    assert [each.instance_memory >> 30 for each in given] == [1, 2, 1, 2]
+    assert {each.instance_cores for each in given} == {3}
+    assert planned[0].factors == {"instances": "1", "instance_memory": "1GiB"}

@@ -72,7 +72,7 @@ def compare(
     checked = check_limits(limits, comparisons)
     further = [limit.metric for limit in limits]
     if format == "html" and output is None and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", "Name a file with --output.")
+        raise UsageError("a page cannot be shown in a terminal", "Name a file with --output.")
     text = _written("json" if as_json else format, folders, comparisons, checked, further)
     if output is None:
         sys.stdout.write(text)

@@ -37,7 +37,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
         print_json({"spec": spec.model_dump(mode="json"), **written})
         return
     if spec.profile is not None:
-        print_line(f"profiler {spec.profile} looks at the engine in the measured time")
+        print_line(f"profiler {spec.profile} watches the engine during the measured time")
     if stages:
         rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
         _show_outline(spec, stages, total, f" ({rough})" if rough else "")
@@ -73,7 +73,9 @@ def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str
 
 
 def _engine(trial: TrialSpec) -> str:
-    return f"{trial.query:9} {trial.engine} {trial.mode or 'plain'}"
+    given = trial.resources
+    cut = "" if given.instances is None else f" in {given.told()}"
+    return f"{trial.query:9} {trial.engine} {trial.mode or 'plain'}{cut}"
 
 
 def _varied(trial: TrialSpec) -> str:

@@ -51,7 +51,7 @@ def parse_limit(text: str) -> Limit:
         raise UsageError(f"{text!r} is no limit", "Write it like 'latency.p99:+5%'.")
     share = float(f"{match[2]}{match[3]}") / 100
     if share <= -1:
-        raise UsageError(f"{text!r}: nothing shrinks by 100 %", "Write a smaller percentage.")
+        raise UsageError(f"{text!r}: a decrease of 100 % is impossible", "Write a smaller one.")
     return Limit(metric(match[1]).name, 1 + share)
 
 

@@ -121,7 +121,7 @@ def cpu_governor(sys_folder: Path) -> Finding:
         return Finding("cpu governor", "ok", "not for this system to set")
     if governors == ["performance"]:
         return Finding("cpu governor", "ok", value)
-    remedy = "Set it for calmer numbers: cpupower frequency-set -g performance (as root)."
+    remedy = "Set it for steadier figures: cpupower frequency-set -g performance (as root)."
     return Finding("cpu governor", "warn", value, remedy)
 
 

@@ -6,7 +6,6 @@ A search is replayed from the trials so far, so that it goes on wherever it was 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -128,14 +127,6 @@ class Search:
     rates: dict[float, _Rate] = field(default_factory=dict)
     trials: int = 0
     last: float | None = None
-
-    @classmethod
-    def replay(cls, ends: Ends, thoroughness: Thoroughness, trials: Sequence[Tried]) -> Search:
-        """Return the search after these trials."""
-        search = cls(ends, thoroughness)
-        for tried in trials:
-            search.add(tried)
-        return search
 
     def add(self, tried: Tried) -> None:
         """Take in one more trial."""

@@ -9,9 +9,9 @@ from itertools import zip_longest
 from streamgauge.load.payloads import rendered
 from streamgauge.load.protocol import Marker
 from streamgauge.spec.form import Form
+from streamgauge.spec.payloads import Payloads
 from streamgauge.spec.records import Single
 from streamgauge.spec.transport import Outgoing
-from streamgauge.spec.workload import Payloads
 
 
 class Whole:

@@ -16,7 +16,7 @@ from typing import BinaryIO, Generic, Protocol, TypeVar
 from streamgauge.errors import UsageError
 from streamgauge.load.partitioner import partition_of
 from streamgauge.spec.form import Form
-from streamgauge.spec.workload import Payloads
+from streamgauge.spec.payloads import Payloads
 
 _CHUNK = 1 << 20
 _KEYS, _PARTITIONS = ".keys", ".partitions"

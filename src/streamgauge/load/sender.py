@@ -39,9 +39,10 @@ from streamgauge.load.schedule import Share
 from streamgauge.load.serving import say, serve
 from streamgauge.services.endpoints import read_endpoints
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.payloads import Payloads
 from streamgauge.spec.records import Single
 from streamgauge.spec.transport import TakesRecords
-from streamgauge.spec.workload import Payloads, Workload
+from streamgauge.spec.workload import Workload
 
 _Told = Callable[[str, int, int], Sequence[bytes | None]]
 """What is said of a stream to a partition, by the record's number and time."""

@@ -55,7 +55,7 @@ def integers(cells: pa.Array, values: pa.Array, what: str) -> Integers:
     """Turn text into numbers.
 
     Raises:
-        TrialInvalid: A cell is no whole number of 64 bits.
+        TrialInvalid: A cell is not a whole number of 64 bits.
     """
     try:
         numbers = pc.cast(pc.cast(cells, pa.string()), pa.int64())

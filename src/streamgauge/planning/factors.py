@@ -11,7 +11,15 @@ from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.load import LOAD_OPTIONS, as_list, load_axes
 from streamgauge.spec.reading import read
-from streamgauge.spec.run import FACTORS, LOADS, OPTION_FACTORS, Origin, RunSpec, Variant
+from streamgauge.spec.run import (
+    FACTORS,
+    LOADS,
+    OPTION_FACTORS,
+    RESOURCES,
+    Origin,
+    RunSpec,
+    Variant,
+)
 from streamgauge.spec.workload import Workload
 
 MOST_TRIALS = 10_000
@@ -30,7 +38,7 @@ Combination = Mapping[str, Any]
 def apart(merged: Mapping[str, Asked], workload: Workload) -> dict[str, Asked]:
     """Put everything that has several values into `vary`, and leave one value to all else.
 
-    Where a setting is varied and has a value as well, what was typed wins, then the environment.
+    A setting that is varied and also has a fixed value: what was typed wins, then the environment.
     """
     vary = merged.get("vary", Asked({}))
     plain = {name: asked for name, asked in merged.items() if name != "vary"}
@@ -67,6 +75,9 @@ def overlay(settings: Mapping[str, Asked], combination: Combination) -> dict[str
         before = changed.get(setting, settings[setting].value if setting in settings else {})
         typed = value if setting == "parameters" else text(value)
         changed[setting] = {**before, **(value if option is None else {option: typed})}
+    if not changed.keys().isdisjoint(RESOURCES):
+        rest = {name: settings[name].value for name in RESOURCES if name in settings}
+        changed = {**rest, **changed}
     return changed
 
 
@@ -140,7 +151,7 @@ def _values(name: str, asked: Any) -> list[Any]:
     values = asked.split(mark) if isinstance(asked, str) else as_list(asked)
     found = [value.strip() if isinstance(value, str) else value for value in values]
     if not found or any(value in (None, "") or isinstance(value, Mapping) for value in found):
-        raise UsageError(f"{name} is varied, but one of its values is empty or no value", _HOW)
+        raise UsageError(f"{name} is varied, but one of its values is empty or not valid", _HOW)
     return found
 
 
@@ -167,7 +178,7 @@ def _wins(name: str, origin: Origin, plain: Mapping[str, Asked]) -> bool:
     """Tell whether a factor is to be varied although its setting may have a value."""
     given = [asked.origin for asked in _rivals(name, plain)]
     if origin in given:
-        raise UsageError(f"{name} is varied and has a value as well", "Leave one of them out.")
+        raise UsageError(f"{name} is varied, but also has a fixed value", "Leave one of them out.")
     return all(_RANKS.index(origin) > _RANKS.index(each) for each in given)
 
 

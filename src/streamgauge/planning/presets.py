@@ -47,11 +47,11 @@ def _parse(name: str, content: bytes) -> Any:
     try:
         return yaml.safe_load(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise UsageError(f"preset {name} is no text in UTF-8", "Save it as UTF-8.") from None
+        raise UsageError(f"preset {name} is not text in UTF-8", "Save it as UTF-8.") from None
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"preset {name} is no YAML: {error.problem}{line}") from None
+        raise UsageError(f"preset {name} is not YAML: {error.problem}{line}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"preset {name} is no YAML: {str(error).splitlines()[0]}") from None
+        raise UsageError(f"preset {name} is not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise UsageError(f"preset {name} is nested too deeply", "Write it flat.") from None

@@ -124,7 +124,7 @@ class RunFolder:
             record = RunRecord.model_validate(content)
         except (OSError, ValueError, ValidationError, AttributeError) as error:
             raise UsageError(
-                f"{self.path} is no readable run: {_reason(error)}",
+                f"{self.path} is not a readable run: {_reason(error)}",
                 "Remove it, or restore run.json.",
             ) from None
         if record.status == "running" and not _runs(record.owner):
@@ -173,7 +173,7 @@ class RunFolder:
                     yield TrialResult.model_validate(_content(file))
                 except (OSError, ValueError) as error:
                     raise UsageError(
-                        f"{file} is no readable trial: {_reason(error)}",
+                        f"{file} is not a readable trial: {_reason(error)}",
                         "Remove the trial's folder, or restore the file.",
                     ) from None
 

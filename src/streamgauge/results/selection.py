@@ -68,6 +68,6 @@ def parse_since(text: str, now: datetime) -> datetime:
             return now - timedelta(seconds=parse_duration(text))
         except (UsageError, OverflowError):
             raise UsageError(
-                f"{text!r} is no date and no age", "Write it like 2026-11-16 or 7d."
+                f"{text!r} is neither a date nor an age", "Write it like 2026-11-16 or 7d."
             ) from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)

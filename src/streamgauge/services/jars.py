@@ -182,7 +182,7 @@ def _explain(absent: Sequence[Jar], output: str) -> NotReady:
     trouble = [line for line in lines if any(sign in line for sign in _UNREACHABLE)]
     if trouble:
         return NotReady(
-            f"cannot fetch {names}: the repository is out of reach ({trouble[0]})",
+            f"cannot fetch {names}: the repository cannot be reached ({trouble[0]})",
             f"connect to the network, name a mirror by {IVY_SETTINGS}=FILE, or a folder that"
             f" holds the jars by {JARS_DIR}",
         )
@@ -213,9 +213,7 @@ def _ivy_jars() -> str:
     """Return the class path of the Ivy that PySpark carries; importing PySpark is not needed."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise NotReady(
-            "PySpark is not installed, and the jars' fetcher with it", "run `make setup`"
-        )
+        raise NotReady("PySpark is not installed, so jars cannot be fetched", "run `make setup`")
     return f"{Path(spec.origin).parent}/jars/*"
 
 

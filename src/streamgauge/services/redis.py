@@ -161,7 +161,7 @@ class Redis:
         assert isinstance(settings, Settings)
         if settings.maxmemory is not None:
             raise UsageError(
-                f"-S redis.maxmemory is for a Redis of our own, not for that at {found.address}",
+                f"-S redis.maxmemory is for the embedded Redis, not for the one at {found.address}",
                 "leave it out, and let the server's owner set maxmemory",
             )
         return GivenRedis(found)
@@ -380,7 +380,7 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, of.AuthenticationError):
         address = variable("redis")
         if "without any password" in str(error):
-            return f"the server wants no password: unset {address}_PASSWORD and its like"
+            return f"the server expects no password: unset {address}_PASSWORD and its like"
         return (
             f"give the password by {address}_PASSWORD, by a file named by"
             f" {address}_PASSWORD_FILE, or within {address}"

@@ -19,8 +19,9 @@ from streamgauge.spec.records import Appended, Record, Recorded, Single
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streamgauge.spec.query import Query
     from streamgauge.spec.trial import LoadSpec, TrialSpec
-    from streamgauge.spec.workload import Query, Workload
+    from streamgauge.spec.workload import Workload
 
 Counters = Callable[[float], Mapping[str, float]]
 """Tells what a broker counts itself; called once a second with the time."""

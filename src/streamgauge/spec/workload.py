@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from streamgauge.spec.answers import Answers
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.form import FRONT, Form
+from streamgauge.spec.payloads import Columns, Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.values import Json, Span
 
 if TYPE_CHECKING:
@@ -18,94 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamgauge.spec.trial import TrialSpec
-
-
-@dataclass(frozen=True)
-class Payloads:
-    """What a stream's records say, without what their form puts in front."""
-
-    blocks: Iterable[Sequence[bytes]]
-    """All of them in the order of the records, rendered when they are asked for, a bounded number
-    at a time; after the last comes the first again."""
-    marker: bytes | None = None
-    """Payload of markers; None where the stream's own next records serve."""
-    sentinel: bytes | None = None
-    """Payload of sentinels, for queries that need them to close their last windows."""
-    keys: Iterable[Sequence[bytes]] | None = None
-    """A key for each payload, in blocks as long as those of the payloads and asked for together
-    with them; None for records without a key."""
-    partition: Literal["number", "key"] = "number"
-    """What the partition of a record follows: its number, or its key as in Kafka's own producers.
-    Markers and sentinels go to every partition, so a stream whose partitions follow keys needs
-    markers of its own."""
-    marker_key: bytes | None = None
-    """Key of markers and sentinels."""
-    markers: Callable[[int, int], Sequence[bytes]] | None = None
-    """Payloads of one marker by its number and time, instead of `marker`: where every marker has to
-    be another one, or takes several records to be answered. Always equally many."""
-    shifts: Sequence[int] | None = None
-    """Where each payload carries its event time: how many milliseconds that is after the intended
-    time, record by record and then from the beginning again. Payloads are formats then that take
-    it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
-    dated: Callable[[int], bytes] | None = None
-    """How an intended time is written in each payload, which is a format then that takes it as
-    `%b`; markers and sentinels are sent as they are."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What a stream's records say, as columns of whole numbers: after `id` and `intended`.
-
-    They have no form and no key, and their partition follows their number.
-    """
-
-    ring: pa.Table
-    """Record i has the row `i % len(ring)`."""
-    sentinel: Mapping[str, int]
-    """What sentinels say."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """One question to the stream."""
-
-    name: str
-    title: str
-    streams: tuple[str, ...]
-    output: Literal["topic", "table"]
-    answers: Answers
-    functions: tuple[str, ...]
-    """Core functions of stream processing that it exercises."""
-    answers_markers: bool
-    """Whether each marker has an output of its own."""
-    marker_key: Callable[[bytes], str] | None = None
-    """Key of that output, by the marker's value; None where it is the marker's id."""
-    window_of: Callable[[bytes, int], str] | None = None
-    """Key of the output with the window of a marker, by the marker's value and append time: for
-    modes in which records close windows."""
-    services: tuple[str, ...] = ()
-    """Names of the services that it uses, apart from what carries its records."""
-    tables: tuple[str, ...] = ()
-    """Business tables that it reads or writes; recorded with every trial."""
-    configuration: tuple[str, ...] = ()
-    """Further streams, which are sent as a whole before the load."""
-    internal: tuple[str, ...] = ()
-    """Streams that it writes and reads itself."""
-    window_ms: int | None = None
-    """Size of its time windows, if it has any."""
-    whole_seconds: bool = False
-    """Whether its load begins with a second of the clock."""
-    needs_sentinels: bool = False
-    """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
-    every input partition once all before them was consumed; they are in no answer."""
-    sample: Callable[[int, bytes], float] | None = None
-    """Seconds from intended time to append time of one output, for the live view."""
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    """Form of each stream's records, where it is not `FRONT`."""
-
-    def form(self, stream: str) -> Form:
-        """Return the form of a stream's records."""
-        return self.forms.get(stream, FRONT)
 
 
 class Workload(Protocol):

@@ -11,10 +11,11 @@ from typing import ClassVar
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.offering import Backlog, Sending
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Channel, Counters, Outlet, Reader, TakesRecords
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.spec.workload import Query, Workload
+from streamgauge.spec.workload import Workload
 from streamgauge.transports.files import FileRecords, keep
 
 OUTPUT = "out"
@@ -55,12 +56,12 @@ class BaseTransport(ABC):
         for field in trial.load.model_fields_set - heeded:
             if getattr(trial.load, field) != getattr(_DEFAULTS, field):
                 raise UsageError(
-                    f"-L {field.removesuffix('_s')} means nothing to --transport {self.name}",
+                    f"-L {field.removesuffix('_s')} has no effect on --transport {self.name}",
                     "Leave it out.",
                 )
         if trial.engine is None and not self.remembers:
             raise UsageError(
-                f"--transport {self.name} cannot be looked at without an engine",
+                f"--transport {self.name} cannot be measured without an engine",
                 "Use --transport kafka.",
             )
 

@@ -14,9 +14,9 @@ from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job, ReportsProgress
 from streamgauge.spec.progress import TIMELY_S
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Record
 from streamgauge.spec.transport import Channel, Tail
-from streamgauge.spec.workload import Query
 
 STILL_S = 2.0
 """The output must have been unchanged for this long."""

@@ -6,9 +6,9 @@ import secrets
 
 from streamgauge.errors import UsageError
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.query import Query
 from streamgauge.spec.transport import Transport
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import Bench
 
 

@@ -12,9 +12,9 @@ from streamgauge.measure import behind, latency, statistics, sustained, trend, v
 from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
 from streamgauge.spec.values import Span
-from streamgauge.spec.workload import Query
 from streamgauge.trial.bench import TrialState
 from streamgauge.trial.drain import still_s
 from streamgauge.units import format_duration, format_rate
@@ -58,6 +58,8 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
         window_ms=query.window_ms,
         trigger_s=state.job.trigger_s,
         settings=dict(state.job.settings),
+        instances=state.instances,
+        clock_offsets_s=state.clock_offsets_s,
         topics=state.topics,
         sender=state.sender.model_dump() if state.sender else {},
     )
@@ -67,7 +69,7 @@ def _warnings(state: TrialState) -> list[str]:
     """Tell what a reader of the figures has to know."""
     found = []
     if state.sender is not None and (lost := state.sender.errors):
-        found.append(f"{lost:,} records never reached the broker; the answers do without them")
+        found.append(f"{lost:,} records never reached the broker; the answers leave them out")
     if state.validation is not None and (swaps := state.validation.inversions):
         found.append(f"{swaps:,} times a record was appended after one that was sent later")
     if state.validation is not None and (lenient := state.validation.lenient):

@@ -25,9 +25,9 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.jobfile import JobSpec
 from streamgauge.measure.matching import Match
 from streamgauge.spec.answers import AnswerContext, Answers, AnswersInGroups, AnswersInTables
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Records
-from streamgauge.spec.workload import Query
 from streamgauge.validation import plan, tasks
 
 _SLICE = 200_000

@@ -19,9 +19,10 @@ from streamgauge.measure.messages import headers, output_keys
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import JSON
+from streamgauge.spec.payloads import Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.spec.workload import Payloads, Query
 
 SENSORS = 40
 KEPT = "streamgauge-toy-kept"

@@ -114,12 +114,12 @@ def test_runs_lists_the_others_beside_a_broken_one(runs, capsys):
     printed = capsys.readouterr()
     assert printed.out.count("espbench/q3") == 3
     assert len(printed.err.splitlines()) == 1
-    assert "broken is no readable run" in printed.err
+    assert "broken is not a readable run" in printed.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--status", "fine"], "unknown status"), (["--since", "soon"], "no date and no age")],
+    [(["--status", "fine"], "unknown status"), (["--since", "soon"], "neither a date nor an age")],
 )
 def test_runs_refuses_what_makes_no_sense(runs, arguments, said, capsys):
     assert execute(["runs", *arguments]) == 2

@@ -10,7 +10,7 @@ def test_a_workload_is_shown_with_the_modes_of_each_query(capsys):
     place = next(number for number, line in enumerate(lines) if line.startswith("q4 "))
     assert lines[place + 2 : place + 4] == [
         "on spark: realtime, microbatch",
-        "not continuous: it knows no join, and would never read the table again",
+        "not continuous: it has no join, and would never read the table again",
     ]
     assert not [line for line in lines if line.startswith("on noop")]
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
@@ -25,6 +25,14 @@ THOROUGH = Thoroughness()
 rates = st.floats(100.0, 1e6)
 
 
+def replay(ends: Ends, thoroughness: Thoroughness, trials: Sequence[Tried]) -> Search:
+    """Return the search after these trials."""
+    search = Search(ends, thoroughness)
+    for tried in trials:
+        search.add(tried)
+    return search
+
+
 def limited(limit: float, driver: float = math.inf) -> Says:
     def says(step: Step) -> Outcome:
         if step.rate > driver:
@@ -37,10 +45,10 @@ def limited(limit: float, driver: float = math.inf) -> Says:
 def search(ends: Ends, says: Says) -> tuple[list[Tried], Found]:
     """Run a search to its end; each step is asked of a search that is replayed from the start."""
     trials: list[Tried] = []
-    while (step := Search.replay(ends, THOROUGH, trials).next()) is not None:
+    while (step := replay(ends, THOROUGH, trials).next()) is not None:
         trials.append(Tried(step.rate, says(step)))
         assert len(trials) <= MOST_TRIALS
-    found = Search.replay(ends, THOROUGH, trials).found()
+    found = replay(ends, THOROUGH, trials).found()
     assert found is not None
     return trials, found
 
@@ -157,10 +165,10 @@ def test_whatever_happens_the_search_ends_and_its_answer_was_confirmed(
 def test_a_workload_that_rounds_rates_is_searched_as_well(guess: float, share: float) -> None:
     trials: list[Tried] = []
     ends = Ends.around(guess)
-    while (step := Search.replay(ends, THOROUGH, trials).next()) is not None:
+    while (step := replay(ends, THOROUGH, trials).next()) is not None:
         rate = 19.0 * round(step.rate / 19)
         trials.append(Tried(rate, "pass" if rate <= share * guess else "fail"))
-    found = Search.replay(ends, THOROUGH, trials).found()
+    found = replay(ends, THOROUGH, trials).found()
     assert found is not None
     assert found.rate is not None
     assert share * guess / 1.07 <= found.rate <= share * guess
@@ -186,10 +194,10 @@ def test_an_engine_that_dies_at_some_rates_only_is_rated_below_them() -> None:
 def test_what_cannot_be_told_is_tried_once_more_for_longer_and_has_failed_then() -> None:
     ends = Ends(1000, 2000)
     one = [Tried(1000, "inconclusive")]
-    assert Search.replay(ends, THOROUGH, one).next() == Step(1000, "repeat", times=2)
-    passed = Search.replay(ends, THOROUGH, [*one, Tried(1000, "pass")])
+    assert replay(ends, THOROUGH, one).next() == Step(1000, "repeat", times=2)
+    passed = replay(ends, THOROUGH, [*one, Tried(1000, "pass")])
     assert passed.next() == Step(2000, "bracket")
-    failed = Search.replay(ends, THOROUGH, [*one, Tried(1000, "inconclusive")])
+    failed = replay(ends, THOROUGH, [*one, Tried(1000, "inconclusive")])
     assert failed.next() is None
     assert failed.found() == Found(None, (None, 1000), "engine")
 
@@ -197,16 +205,16 @@ def test_what_cannot_be_told_is_tried_once_more_for_longer_and_has_failed_then()
 def test_an_invalid_trial_is_repeated_once() -> None:
     ends = Ends(1000, 2000)
     broken = Tried(1000, "invalid")
-    assert Search.replay(ends, THOROUGH, [broken]).next() == Step(1000, "repeat")
-    again = Search.replay(ends, THOROUGH, [broken, Tried(1000, "pass")])
+    assert replay(ends, THOROUGH, [broken]).next() == Step(1000, "repeat")
+    again = replay(ends, THOROUGH, [broken, Tried(1000, "pass")])
     assert again.next() == Step(2000, "bracket")
-    twice = Search.replay(ends, THOROUGH, [broken, broken])
+    twice = replay(ends, THOROUGH, [broken, broken])
     assert twice.found() == Found(None, (None, 1000), "harness")
 
 
 def test_an_invalid_trial_is_repeated_for_as_long_as_it_was() -> None:
     tried = [Tried(1000, "inconclusive"), Tried(1000, "invalid")]
-    search = Search.replay(Ends(1000, 2000), THOROUGH, tried)
+    search = replay(Ends(1000, 2000), THOROUGH, tried)
     assert search.next() == Step(1000, "repeat", times=2)
     search.add(Tried(1000, "inconclusive"))
     assert search.found() == Found(None, (None, 1000), "engine")
@@ -214,7 +222,7 @@ def test_an_invalid_trial_is_repeated_for_as_long_as_it_was() -> None:
 
 def test_one_late_driver_does_not_undo_what_held() -> None:
     trials = [Tried(1000, "pass"), Tried(1040, "fail"), *[Tried(1000, "pass")] * 2]
-    search = Search.replay(Ends(1000, 1040), THOROUGH, [*trials, Tried(1000, "invalid")])
+    search = replay(Ends(1000, 1040), THOROUGH, [*trials, Tried(1000, "invalid")])
     assert search.next() == Step(1000, "repeat")
     search.add(Tried(1000, "pass"))
     assert search.found() == Found(1000, (1000, 1040), "engine")
@@ -223,9 +231,9 @@ def test_one_late_driver_does_not_undo_what_held() -> None:
 def test_a_failed_confirmation_becomes_the_upper_bound() -> None:
     trials = [Tried(rate, "pass") for rate in (1000, 1500)]
     trials += [Tried(2000, "fail"), Tried(1730, "fail"), Tried(1610, "fail"), Tried(1550, "fail")]
-    before = Search.replay(Ends(1000, 2000), THOROUGH, trials)
+    before = replay(Ends(1000, 2000), THOROUGH, trials)
     assert before.next() == Step(1500, "confirm")
-    after = Search.replay(Ends(1000, 2000), THOROUGH, [*trials, Tried(1500, "fail")])
+    after = replay(Ends(1000, 2000), THOROUGH, [*trials, Tried(1500, "fail")])
     assert (after.low, after.high) == (1000, 1500)
     assert after.next() == Step(1220, "bisect")
 

@@ -9,7 +9,7 @@ from streamgauge.errors import UsageError
 from streamgauge.load.partitioner import partition_of
 from streamgauge.load.payloads import in_memory, streamed, write_files
 from streamgauge.spec.form import FRONT, JSON
-from streamgauge.spec.workload import Payloads
+from streamgauge.spec.payloads import Payloads
 
 PARTITIONS = 3
 line = st.binary(max_size=20).filter(lambda text: b"\n" not in text)

@@ -14,8 +14,8 @@ from streamgauge.services.endpoints import write_endpoints
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.form import FRONT
+from streamgauge.spec.payloads import Payloads
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import Payloads
 from streamgauge.transports.kafka import sending
 
 RECORDS = 20

@@ -112,7 +112,7 @@ def test_an_older_schema_is_refused_with_a_way_on(folder: RunFolder) -> None:
 def test_a_schema_that_is_no_number_is_no_readable_run(folder: RunFolder) -> None:
     file = folder.path / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": "two"}))
-    with pytest.raises(UsageError, match="no readable run"):
+    with pytest.raises(UsageError, match="not a readable run"):
         folder.record()
 
 
@@ -125,7 +125,7 @@ def test_a_run_without_an_engine_has_none_in_its_name(tmp_path: Path, run_spec: 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_a_broken_record_is_no_readable_run(folder: RunFolder, text: str) -> None:
     (folder.path / "run.json").write_text(text)
-    with pytest.raises(UsageError, match="no readable run"):
+    with pytest.raises(UsageError, match="not a readable run"):
         folder.record()
 
 

@@ -57,7 +57,7 @@ def test_since_is_a_date_or_an_age(text, at):
 
 @pytest.mark.parametrize("text", ["yesterday", "", "2026-13-45", "1e300d", "-3d"])
 def test_what_is_neither_is_refused(text):
-    with pytest.raises(UsageError, match="no date and no age"):
+    with pytest.raises(UsageError, match="neither a date nor an age"):
         parse_since(text, NOW)
 
 

@@ -94,5 +94,5 @@ def test_a_truncated_trial_is_named(tmp_path):
     run = write_run(tmp_path, [make_trial()])
     file = run.trial_folder(1) / "trial.json"
     file.write_text(json.dumps(json.loads(file.read_text()))[:200])
-    with pytest.raises(UsageError, match=r"trial\.json is no readable trial"):
+    with pytest.raises(UsageError, match=r"trial\.json is not a readable trial"):
         sweep([run], "latency.p99", "rate")

@@ -70,7 +70,7 @@ def test_a_truncated_table_is_named(tmp_path):
     folder = three_trials(tmp_path, 100)
     file = folder.trial_folder(2) / "latency.parquet"
     file.write_bytes(file.read_bytes()[:1000])
-    with pytest.raises(UsageError, match=r"002/latency\.parquet is no readable table"):
+    with pytest.raises(UsageError, match=r"002/latency\.parquet is not a readable table"):
         tables.latencies(folder)
 
 

@@ -211,7 +211,7 @@ def test_what_a_reader_must_know_is_warned_of() -> None:
     told = conclude(sender=make_sender(errors=3), warnings=["from before"]).warnings
     assert told == [
         "from before",
-        "3 records never reached the broker; the answers do without them",
+        "3 records never reached the broker; the answers leave them out",
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.jobfile import JobSpec
 from streamgauge.spec.form import FORMS
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 
 DEFAULT_OUTPUT = 10
 """Which output is hit, from 0, unless told: the first ones may be all about markers."""

@@ -22,8 +22,8 @@ from streamgauge.engines.reference.windows import buffer_for
 from streamgauge.jobfile import JobSpec, ProgressWriter
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.query import Query
 from streamgauge.spec.transport import Reader
-from streamgauge.spec.workload import Query
 
 _REFRESH_S = 1.0
 """How old the business tables may be that an answer is computed from."""

@@ -11,7 +11,7 @@ from streamgauge.engines.reference.sinks import TableWriter
 from streamgauge.engines.reference.windows import Buffer
 from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 
 
 class Parts(Protocol):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 
 SILENCE_S = 1.0
 """After so long without any record an open window is taken for complete."""

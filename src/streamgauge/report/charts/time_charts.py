@@ -74,7 +74,7 @@ TIME_CHARTS = (
         "throughput",
         "Throughput",
         "Records per second that the engine finished and, without a broker, that it pulled from the"
-        " driver's queues.",
+        " harness's queues.",
         "rates",
         "1/s",
         dashed=True,
@@ -110,7 +110,7 @@ TIME_CHARTS = (
     Chart(
         "event_latency",
         "Event-time latency",
-        "From the time at which the latest input was due: with what sender and broker added.",
+        "From the time at which the latest input was due: includes what sender and broker added.",
         "latency",
         "ms",
         log=True,
@@ -119,7 +119,7 @@ TIME_CHARTS = (
     Chart(
         "processing_latency",
         "Processing-time latency",
-        "From the engine's taking in of the latest input: without what waited before.",
+        "From the time at which the engine took in the latest input: without the wait before.",
         "latency",
         "ms",
         log=True,

@@ -28,7 +28,7 @@ from streamgauge.spec.values import Json
 from streamgauge.units import format_rate
 
 _HOW_TO_READ = (
-    "Time is in seconds from the start of the measured span; what is shaded lies outside it: the"
+    "Time is in seconds from the start of the measured span; the shaded parts lie outside it: the"
     " warm-up before, run-on and drain after. All charts over time move together. Drag to zoom,"
     " double-click to see all; with the keyboard: arrows, +, − and 0."
 )
@@ -48,8 +48,8 @@ def charts(run: RunView) -> Markup:
         _picker(run),
         tag("p", cut, class_="aside") if run.uncharted else Markup(),
         tag("p", _HOW_TO_READ, class_="aside"),
-        tag("p", "This trial left nothing that could be drawn.", class_="none", hidden=True),
-        tag("noscript", tag("p", "The charts need JavaScript; text and tables do without.")),
+        tag("p", "This trial left nothing to draw.", class_="none", hidden=True),
+        tag("noscript", tag("p", "The charts need JavaScript; text and tables do not.")),
         _section("Rates and lag", "rates"),
         _section("Latency over time", "latency"),
         tag("section", tag("h2", "Latency distribution"), _distribution_figure(run.views)),

@@ -70,7 +70,7 @@ class GivenKafka(GivenService[KafkaEndpoint]):
             producer.produce(topic, b"", on_delivery=keep)
             producer.flush(self._limit_s)
             if not stamps:
-                raise TrialInvalid("Kafka does not tell its time: it takes no records any more")
+                raise TrialInvalid("Kafka does not tell its time: it no longer takes records")
             return (stamps[-1] + 0.5) / 1000  # a millisecond counts from its beginning
 
         try:

@@ -12,10 +12,11 @@ from streamgauge.errors import UsageError
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.offering import Backlog, Sending
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Channel, Outlet, Reader
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import HasColumns, Query, Workload
+from streamgauge.spec.workload import HasColumns, Workload
 from streamgauge.transports.base import BaseTransport
 from streamgauge.transports.flight.endpoint import FlightEndpoint
 

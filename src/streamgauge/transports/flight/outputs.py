@@ -39,7 +39,7 @@ class Outputs:
             return
         values = batch.column("value")
         if values.null_count:
-            raise ValueError("an output without a value is none")
+            raise ValueError("an output must have a value")
         with self._lock:
             offsets = np.arange(self.count, self.count + rows)
             times = np.full(rows, now_ms)

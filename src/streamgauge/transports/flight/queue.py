@@ -17,8 +17,9 @@ import pyarrow as pa
 from streamgauge import registry
 from streamgauge.load import arrivals
 from streamgauge.load.schedule import Schedule
+from streamgauge.spec.payloads import Columns
 from streamgauge.spec.trial import Model, TrialSpec
-from streamgauge.spec.workload import Columns, HasColumns
+from streamgauge.spec.workload import HasColumns
 
 ROWS = 65_536
 """Records of a batch at most."""

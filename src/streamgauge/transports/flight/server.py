@@ -123,7 +123,7 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
                 for name, ends in json.loads(action.body.to_pybytes()).items():
                     done, handed = self.committed[name], self.handed[name]
                     if any(end > have for end, have in zip(ends, handed, strict=True)):
-                        raise ValueError(f"{name}: nobody can be done with what was not pulled")
+                        raise ValueError(f"{name}: records that were not pulled cannot be finished")
                     done[:] = [max(*both) for both in zip(done, ends, strict=True)]
             return _answer({})
         raise KeyError(f"unknown action {action.type!r}: {STATE} and {COMMIT} are known")

@@ -168,4 +168,4 @@ def _open(address: str, pid: int) -> QueueClient:  # noqa: ARG001 - tells proces
 def _endpoint(address: str) -> FlightEndpoint:
     """Read the address of the queues; the token comes by the environment."""
     url = urlsplit(address)
-    return FlightEndpoint.restored({"host": url.hostname, "port": url.port})
+    return FlightEndpoint.restored({"host": url.hostname, "port": url.port}, os.environ)

@@ -11,10 +11,11 @@ from streamgauge.errors import NotReady
 from streamgauge.services.kafka.endpoint import JMX, KafkaEndpoint
 from streamgauge.spec.endpoints import Endpoint, Endpoints, Services
 from streamgauge.spec.offering import Backlog
+from streamgauge.spec.query import Query
 from streamgauge.spec.records import Recorded
 from streamgauge.spec.transport import Channel, Counters, Outgoing, Outlet, Reader
 from streamgauge.spec.trial import LoadSpec, TrialSpec
-from streamgauge.spec.workload import Query, Workload
+from streamgauge.spec.workload import Workload
 from streamgauge.transports.base import BaseTransport
 
 if TYPE_CHECKING:

@@ -21,8 +21,6 @@ from streamgauge.workloads.espbench.signals import ROWS_PER_SECOND, Signals
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-COLUMNS = 57
-
 _FIRST_TS = np.datetime64("2012-02-22T16:46:00", "s")
 _FIRST_INDEX = 2_556_001
 _BINARY_COLUMNS = 44

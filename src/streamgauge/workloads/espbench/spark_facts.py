@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
-_NO_PYTHON = "it runs no Python, which the outlier selection needs"
+_NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
+_NO_PYTHON = "it cannot run Python, which the outlier selection needs"
 _MICROBATCH_WRITER: dict[Mode, str] = {
-    "realtime": "it has no foreachBatch, with which the database is written in batches",
-    "continuous": "it has no foreachBatch, with which the database is written in batches",
+    "realtime": "it has no foreachBatch, which writes to the database in batches",
+    "continuous": "it has no foreachBatch, which writes to the database in batches",
 }
 
 FACTS: Mapping[str, QueryFacts] = {
@@ -30,7 +30,7 @@ FACTS: Mapping[str, QueryFacts] = {
     "q3": QueryFacts(default="realtime", asynchronous=True),
     "q4": QueryFacts(
         default="realtime",
-        refused={"continuous": "it knows no join, and would never read the table again"},
+        refused={"continuous": "it has no join, and would never read the table again"},
         # A downtime is written 10 s before it begins: interval and gap must stay below.
         checkpoint_s=8.0,
         asynchronous=True,

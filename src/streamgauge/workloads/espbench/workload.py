@@ -13,9 +13,10 @@ from streamgauge.load import arrivals
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import FRONT
+from streamgauge.spec.payloads import Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import ActSpec, TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.spec.workload import Payloads, Query
 from streamgauge.units import format_count
 from streamgauge.workloads.espbench import answers, sensor_file, sensors, tables, times
 

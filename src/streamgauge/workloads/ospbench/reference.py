@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from streamgauge.engines.reference.windows import Buffer, Immediate
 from streamgauge.jobfile import JobSpec
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.ospbench.answers.records import integers, milliseconds
 from streamgauge.workloads.ospbench.parameters import Parameters
 

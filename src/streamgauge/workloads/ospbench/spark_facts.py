@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.jobfile import JobSpec
 
-_NO_UNION = "it knows no union of two streams"
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
+_NO_UNION = "it has no union of two streams"
+_NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
 _OPEN = (
     "it puts out a second after every record, and never says which output is the last;"
     " stage5 and stage6 answer when all lanes are there"
@@ -24,9 +24,9 @@ OUT_OF_STEP_MS = 2_000
 def _unfit(job: JobSpec, mode: Mode) -> str | None:
     """Tell which way of running a stage real-time mode does not know."""
     if mode == "realtime" and job.options.get("join") == "native":
-        return "it knows no join of two streams; join=union aggregates both as one"
+        return "it has no join of two streams; join=union aggregates both as one"
     if mode == "realtime" and job.options.get("state") == "custom":
-        return "it runs no Python, in which that state is kept"
+        return "it cannot run Python, in which that state is kept"
     return None
 
 

@@ -14,9 +14,10 @@ from streamgauge.load import arrivals
 from streamgauge.load.shapes import Steady
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.form import JSON
+from streamgauge.spec.payloads import Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.spec.workload import Payloads, Query
 from streamgauge.units import format_rate
 from streamgauge.workloads.ospbench import answers, data
 from streamgauge.workloads.ospbench.parameters import Parameters

@@ -10,7 +10,7 @@ from streamgauge.jobfile import JobSpec
 from streamgauge.measure.columns import RECORDS
 from streamgauge.measure.messages import Integers
 from streamgauge.spec.answers import AnswerContext
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.rovio.parameters import Parameters
 
 _TIMES = r"^(?P<id>\d+);(?P<intended>\d+);(?P<delay>-?\d+);"

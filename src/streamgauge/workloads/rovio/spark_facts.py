@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from streamgauge.engines.spark.facts import QueryFacts
 
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
+_NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
 _PER_RECORD = "it puts out a window after every record, and never says which output is the last"
-_NO_JOIN = "it knows no join of two streams"
+_NO_JOIN = "it has no join of two streams"
 
 FACTS: Mapping[str, QueryFacts] = {
     "aggregation": QueryFacts(

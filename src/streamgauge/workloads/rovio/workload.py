@@ -12,9 +12,10 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from streamgauge.load import arrivals
+from streamgauge.spec.payloads import Columns, Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.spec.workload import Columns, Payloads, Query
 from streamgauge.workloads.rovio import answers, data
 from streamgauge.workloads.rovio.parameters import Parameters
 

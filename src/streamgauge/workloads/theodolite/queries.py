@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from streamgauge.spec.form import JSON
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.theodolite.answers import (
     EachStatistics,
     GroupSums,

@@ -18,7 +18,7 @@ from streamgauge.measure.messages import Integers
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.theodolite import store
 from streamgauge.workloads.theodolite.answers import EachStatistics, StepwiseStatistics, Stored
 from streamgauge.workloads.theodolite.parameters import Parameters

@@ -8,10 +8,10 @@ from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.jobfile import JobSpec
 from streamgauge.workloads.theodolite.parameters import Parameters
 
-_NO_AGGREGATES = "continuous processing knows no aggregation, only filters and projections"
+_NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
 _PER_RECORD = "it puts out a window after every record, and never says which output is the last"
 _NO_BATCHES = "it has no foreachBatch, with which the workers write to the database in batches"
-_NO_CHAIN = "it knows no aggregation of what was aggregated before"
+_NO_CHAIN = "it has no aggregation of what was aggregated before"
 _PER_BATCH = "a batch puts out a window once, however many of its records it has seen"
 _FINAL: Mapping[Mode, str] = {"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES}
 _CHAINED: Mapping[Mode, str] = {"realtime": _NO_CHAIN, "continuous": _NO_AGGREGATES}

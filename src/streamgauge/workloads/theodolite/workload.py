@@ -12,9 +12,10 @@ from pydantic import BaseModel
 from streamgauge.errors import UsageError
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
+from streamgauge.spec.payloads import Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json, Span
-from streamgauge.spec.workload import Payloads, Query
 from streamgauge.units import format_duration, format_rate
 from streamgauge.workloads.theodolite import attributes, data, queries, store
 from streamgauge.workloads.theodolite.parameters import MOST_SENSORS, Parameters

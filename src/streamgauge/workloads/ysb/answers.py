@@ -169,7 +169,7 @@ def _refuse_strangers(values: pa.Array) -> None:
             json.loads(value)
         except ValueError:
             continue
-        refuse(pa.array([value]), pa.array([True]), "it is JSON, but no event")
+        refuse(pa.array([value]), pa.array([True]), "it is JSON, but not an event")
 
 
 def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:

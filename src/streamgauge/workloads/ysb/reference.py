@@ -12,7 +12,7 @@ from streamgauge.jobfile import JobSpec
 from streamgauge.services.redis import RedisEndpoint, connect
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.endpoints import Services
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
 from streamgauge.workloads.ysb.store import WINDOW, Row, Store
 

@@ -8,9 +8,9 @@ from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.jobfile import JobSpec
 from streamgauge.workloads.ysb.parameters import Parameters
 
-_NO_BATCHES = "it has no foreachBatch, with which Redis is written in batches"
+_NO_BATCHES = "it has no foreachBatch, which writes to Redis in batches"
 _IN_PARTS = (
-    "it knows no aggregation, and the parts of a window that its tasks count"
+    "it has no aggregation, and the parts of a window that its tasks count"
     " can be added up in Redis alone: use ysb/redis"
 )
 
@@ -26,7 +26,7 @@ def _unfit(job: JobSpec, mode: Mode) -> str | None:
         return None
     parameters = Parameters.model_validate(job.parameters)
     if not parameters.cache:
-        return "it runs no Python, which would ask Redis for each event; it reads the ads once"
+        return "it cannot run Python, which would ask Redis for each event; it reads the ads once"
     if parameters.skew:
         return "a window is closed by the campaign's next view, after which none may be late"
     views = parameters.views_per_campaign(job.least_rate)

@@ -12,9 +12,10 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.services.redis import RedisEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.form import JSON
+from streamgauge.spec.payloads import Payloads
+from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.spec.workload import Payloads, Query
 from streamgauge.workloads.ysb import data, store
 from streamgauge.workloads.ysb.answers import Views
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters

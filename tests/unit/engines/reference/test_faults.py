@@ -9,7 +9,7 @@ from streamgauge.engines.reference.faults import _EVERY, Fault, Injector, Output
 from streamgauge.engines.reference.sinks import _passed_over
 from streamgauge.errors import UsageError
 from streamgauge.spec.form import FORMS, Form
-from streamgauge.spec.workload import Query
+from streamgauge.spec.query import Query
 from streamgauge.workloads.espbench.workload import Espbench
 
 Q1, Q2, Q3, Q5 = (Espbench.queries[name] for name in ("q1", "q2", "q3", "q5"))

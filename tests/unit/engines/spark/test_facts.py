@@ -5,7 +5,7 @@ from streamgauge.errors import UsageError
 
 FACTS = QueryFacts(
     default="microbatch",
-    refused={"realtime": "it runs no Python"},
+    refused={"realtime": "it cannot run Python"},
     watermark_delay_ms=1,
     watermark_delay_partitioned_ms=100,
 )
@@ -20,7 +20,7 @@ def test_an_allowed_mode_is_used() -> None:
 
 
 def test_a_refused_mode_is_refused_with_the_reason_and_the_way_out() -> None:
-    with pytest.raises(UsageError, match="q2 in mode realtime: it runs no Python") as caught:
+    with pytest.raises(UsageError, match="q2 in mode realtime: it cannot run Python") as caught:
         FACTS.choose_mode("q2", "realtime", 1e3)
     assert caught.value.remedy == "Use -E mode=microbatch or mode=continuous."
 

@@ -264,7 +264,7 @@ def test_a_newer_schema_is_refused(make: RunMaker) -> None:
 def test_an_unreadable_trial_is_refused_by_name(make: RunMaker) -> None:
     folder = make()
     (folder.trial_folder(1) / "trial.json").write_text('{"spec": ')
-    with pytest.raises(UsageError, match="no readable trial"):
+    with pytest.raises(UsageError, match="not a readable trial"):
         page_of(folder)
 
 

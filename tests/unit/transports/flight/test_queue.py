@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from streamgauge.load.schedule import Constant
 from streamgauge.planning import load_workload
+from streamgauge.spec.payloads import Columns
 from streamgauge.spec.trial import TrialSpec
-from streamgauge.spec.workload import Columns
 from streamgauge.transports.flight.queue import Filling, Queue, Ticks, queue_of
 
 FULL = Filling(first_ms=500, start_ms=1000, load=0, last_ms=90_000, sentinel_ms=91_000)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.load import arrivals
 from streamgauge.load.payloads import rendered
 from streamgauge.planning import load_engine, settle
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.workloads.ospbench import Ospbench, data
@@ -223,7 +223,7 @@ def test_stages_run_in_the_best_mode_that_can(
         ("stage0", {"mode": "continuous"}, "no union"),
         ("stage2", {"mode": "continuous"}, "no aggregation"),
         ("stage2", {"mode": "realtime", "join": "native"}, "no join of two streams"),
-        ("stage5", {"mode": "realtime", "state": "custom"}, "runs no Python"),
+        ("stage5", {"mode": "realtime", "state": "custom"}, "cannot run Python"),
         ("stage5", {"join": "native"}, "option"),
         ("stage2", {"mode": "realtime", "store": "memory"}, "RocksDB"),
         ("stage6", {"state": "custom", "store": "memory"}, "RocksDB"),

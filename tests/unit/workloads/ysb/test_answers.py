@@ -75,7 +75,7 @@ def test_what_is_no_json_is_counted_nowhere() -> None:
 
 def test_json_that_is_no_event_cannot_be_judged() -> None:
     strange = event(1, 5).replace(b"ip_address", b"ip")
-    with pytest.raises(TrialInvalid, match="it is JSON, but no event"):
+    with pytest.raises(TrialInvalid, match="it is JSON, but not an event"):
         values(records(event(0, 0), strange))
 
 

@@ -62,7 +62,7 @@ def sensor_columns(values: pa.Array, *columns: int) -> list[Integers]:
     cells = pc.split_pattern(values, "\t", max_splits=MF03 + 1)
     short = pc.less(pc.list_value_length(cells), MF03 + 2)
     if pc.any(short).as_py():
-        refuse(values, short, "it is no sensor line")
+        refuse(values, short, "it is not a sensor line")
     return [integers(pc.list_element(cells, c), values, f"sensor column {c}") for c in columns]
 
 

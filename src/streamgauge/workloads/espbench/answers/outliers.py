@@ -94,7 +94,7 @@ class Outliers:
         offsets = column(records, "offset")
         if len(offsets) and (offsets[0] % self.size or np.any(np.diff(offsets) != 1)):
             raise TrialInvalid(
-                f"records from offset {offsets[0]} on are no whole windows of {self.size}"
+                f"records from offset {offsets[0]} on are not whole windows of {self.size}"
             )
 
     def _probabilities(self, values: pa.Array) -> npt.NDArray[np.float64]:

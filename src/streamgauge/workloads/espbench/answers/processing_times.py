@@ -44,7 +44,7 @@ class ProcessingTimes:
         pattern = r"^\d+;\d+;(?P<o>\d+)\t(?P<ol>\d+)\t(?P<pol>\d+)\t(?P<is_end>[01])$"
         cells = pc.extract_regex(values, pattern=pattern)
         if cells.null_count:
-            refuse(values, pc.is_null(cells), "it is no line of the production times")
+            refuse(values, pc.is_null(cells), "it is not a line of the production times")
         parts = [pc.cast(pc.struct_field(cells, name), pa.string()) for name in ("o", "ol", "pol")]
         ends = pc.equal(pc.struct_field(cells, "is_end"), pa.scalar(b"1"))
         rows = line_rows(records, found, np.ones(len(records), dtype=np.bool_))
