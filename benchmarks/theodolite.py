@@ -86,7 +86,9 @@ def _validated(
     admin = KafkaAdmin(endpoint)
     admin.create(topics, 1, {})
     # In a process of its own, whose memory is none of the validation's.
-    filler = get_context("spawn").Process(target=_fill, args=(endpoint, topics, name, parameters))
+    filler = get_context("spawn").Process(
+        target=_fill, args=(endpoint, topics, name, parameters, RECORDS)
+    )
     filler.start()
     filler.join()
     inputs, outputs = (KafkaRecords(endpoint, topic) for topic in topics)
@@ -109,10 +111,12 @@ def _validated(
     yield at_most(f"theodolite.validation.{name}.memory", held_gb, "GB", MEMORY_GB)
 
 
-def _fill(endpoint: KafkaEndpoint, topics: list[str], name: str, parameters: Parameters) -> None:
+def _fill(
+    endpoint: KafkaEndpoint, topics: list[str], name: str, parameters: Parameters, records: int
+) -> None:
     """Send the records of a query, and the right answers to them."""
     inputs, outputs = topics
-    send(endpoint, inputs, _records(parameters, name))
+    send(endpoint, inputs, _records(parameters, name, records))
     answers = BY_NAME[name].answers
     known = AnswerContext(parameters.model_dump(mode="json"), 2**62, {})
     for partials in _in_buckets(answers, KafkaRecords(endpoint, inputs), known):
@@ -123,12 +127,12 @@ def _fill(endpoint: KafkaEndpoint, topics: list[str], name: str, parameters: Par
         send(endpoint, outputs, lines)
 
 
-def _records(parameters: Parameters, query: str) -> Iterator[bytes]:
+def _records(parameters: Parameters, query: str, records: int) -> Iterator[bytes]:
     sensors = parameters.sensors_of(query, 1000.0 * _PER_MS)
-    size = data.size(sensors, parameters, RECORDS)
+    size = data.size(sensors, parameters, records)
     ring = list(chain.from_iterable(data.payloads(parameters, sensors, 1, size)))
     now_ms = time.time_ns() // 1_000_000
-    for number in range(RECORDS):
+    for number in range(records):
         at_ms = now_ms + number // _PER_MS
         yield JSON.value(number, at_ms, ring[number % size] % at_ms)
 
