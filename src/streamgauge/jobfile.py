@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-VERSION = 3
+VERSION = 4
 """Raised with every change of the fields."""
 JOB = "job.json"
 PROGRESS = "progress.jsonl"
@@ -48,7 +48,17 @@ class JobSpec:
     transport: str = "kafka"
     """How records reach the engine and come back."""
     cores: int | None = None
-    """How many the engine may use; None for all."""
+    """How many CPUs of this machine the engine may use, in one process; None for all."""
+    instances: int | None = None
+    """How many there are of what does the engine's work; None for one process."""
+    instance_cores: int = 1
+    """CPUs that each may use."""
+    instance_memory: int = 2 << 30
+    """Bytes of memory of each."""
+    instance_slots: int | None = None
+    """Tasks that each must run at once; None where there are no instances."""
+    checkpoint: str | None = None
+    """URI of a folder for what the engine stores, which all instances share; None for `scratch`."""
     least_rate: float = 0.0
     """Records per second of each partition in the slowest second of the load, as planned."""
     mode: str | None = None

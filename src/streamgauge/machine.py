@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
+
 from streamgauge.errors import NotReady
 
 NEEDED_MEMORY = 2 << 30
@@ -68,6 +70,14 @@ def exclusive(what: str, address: bytes | None = None) -> Iterator[None]:
         listener.shutdown(socket.SHUT_RDWR)
         answering.join()
         listener.close()
+
+
+def is_here(host: str) -> bool:
+    """Tell whether a host's name or address is one of this machine's."""
+    if host in ("localhost", socket.gethostname(), socket.getfqdn()):
+        return True
+    interfaces = psutil.net_if_addrs().values()
+    return any(host == each.address for addresses in interfaces for each in addresses)
 
 
 def available_memory() -> int:

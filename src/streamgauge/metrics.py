@@ -193,6 +193,13 @@ _DECLARED = (
         "The <statistic> of the time from one append time to the next.",
     ),
     Metric("cpu.<role>", "cores", "lower", "CPU time of the <role> per second, mean."),
+    Metric(
+        "cpu.engine.reported",
+        "cores",
+        "lower",
+        "CPU time per second of an engine's instances on other hosts, mean, as they report it: that"
+        " of Java alone, without Python workers.",
+    ),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
     Metric("disk.<role>", "B/s", "lower", "Bytes the <role> wrote to disk per second, mean."),
     Metric(
@@ -251,6 +258,12 @@ def in_order(roles: Iterable[str]) -> list[str]:
     """Put roles into the order in which they are shown: the known ones first."""
     there = set(roles)
     return [*(role for role in KNOWN_ROLES if role in there), *sorted(there - {*KNOWN_ROLES})]
+
+
+def wholes(roles: Iterable[str]) -> list[str]:
+    """Leave out roles that are parts of others: engine.driver where there is engine."""
+    there = list(roles)
+    return [role for role in there if role.rpartition(".")[0] not in there]
 
 
 @cache

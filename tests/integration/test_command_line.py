@@ -42,7 +42,7 @@ def test_services_up_status_down():
     assert variables["STREAMGAUGE_KAFKA"] in again.stdout
 
     down = streamgauge("services", "down")
-    assert down.stdout == "stopped: kafka, postgres, redis\n"
+    assert down.stdout == "stopped: kafka, postgres, redis, spark\n"
     assert not secret.exists()
     pids = [pid for service in status.values() for pid in service["pids"]]
     assert len(pids) >= 2

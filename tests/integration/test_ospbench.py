@@ -41,7 +41,7 @@ def test_an_engine_that_starts_with_a_backlog_tells_when_it_had_caught_up(
     assert 0 < result.metrics["catch_up.seconds"] < 8
     assert not [name for name in result.metrics if name.startswith("latency.")]
     assert any("had caught up" in warning for warning in result.warnings)
-    assert result.phases["preload"] >= 3
+    assert result.phases["send backlog"] >= 3
     assert result.pace is None
 
 

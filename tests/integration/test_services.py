@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Seen
 from streamgauge.services import detached, jars, runtime
+from streamgauge.services.choice import embedded
+from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres import embedded as postgres_module
@@ -52,11 +55,11 @@ PACKAGES = (
 ALL_UP = """
 import os, signal, sys, time
 from streamgauge.process import end_on_signals
-from streamgauge.services.choice import embedded, names
+from streamgauge.services.choice import embedded
 from streamgauge.services.starting import all_up
 
 end_on_signals()
-with all_up([embedded(name) for name in names()]) as running:
+with all_up([embedded(name) for name in ("kafka", "postgres", "redis")]) as running:
     print(*[pid for service in running.values() for pid in service.processes()], flush=True)
     sys.stdin.read()
 """
@@ -299,3 +302,17 @@ def interpreter() -> str:
         if reachable(Path(candidate).resolve().parent, "nobody"):
             return candidate
     pytest.fail(f"as root, this test needs a {name} that other users can start")
+
+
+def test_several_brokers_hold_copies_of_every_topic() -> None:
+    asked = {"brokers": 3, "replication": 3, "topic": {"min.insync.replicas": "2"}}
+    with ExitStack() as stack:
+        running = embedded("kafka", settings=asked).begin(stack, {})()
+        assert len(running.members) == 3
+        admin = KafkaAdmin(KafkaEndpoint.of(running.endpoint))
+        admin.create(["copied"], 2, {})
+        assert len(admin.brokers()) == 3
+        assert admin.setting("copied", "min.insync.replicas") == "2"
+        client = AdminClient(KafkaEndpoint.of(running.endpoint).client_settings())
+        parts = client.list_topics("copied", timeout=10).topics["copied"].partitions
+        assert [len(part.replicas) for part in parts.values()] == [3, 3]

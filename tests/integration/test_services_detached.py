@@ -45,7 +45,7 @@ def test_two_at_once_start_each_service_once_and_down_removes_all(
     ]
     first, second = (json.loads(each.communicate()[0]) for each in both)
     assert first == second
-    assert [name for name, _, _ in first] == ["kafka", "postgres", "redis"]
+    assert [name for name, _, _ in first] == ["kafka", "postgres", "redis", "spark"]
     assert all(status.up for status in detached.status())
     assert all(pids for _, _, pids in first)
     seen = [Seen.of(pid) for _, _, pids in first for pid in pids]
@@ -57,7 +57,7 @@ def test_two_at_once_start_each_service_once_and_down_removes_all(
     GivenPostgres(parse_postgres(Given(first[1][1]))).check()
 
     assert detached.leftovers() == []
-    assert detached.down() == (["kafka", "postgres", "redis"], [])
+    assert detached.down() == (["kafka", "postgres", "redis", "spark"], [])
     assert not any(status.up for status in detached.status())
     assert not any(each is not None and each.alive for each in seen)
     assert Instance.found() == []
@@ -107,7 +107,7 @@ def test_a_detached_process_whose_folder_is_gone_is_ended(tmp_path: Path) -> Non
 def test_unknown_names_start_nothing() -> None:
     with pytest.raises(UsageError, match="unknown service 'kafak'") as caught:
         detached.up(["postgres", "kafak"])
-    assert caught.value.remedy == "Did you mean kafka? Known: kafka, postgres, redis."
+    assert caught.value.remedy == "Did you mean kafka? Known: kafka, postgres, redis, spark."
     assert list(runtime.runtime_dir().iterdir()) == []
 
 

@@ -1,81 +1,35 @@
 """Senders as tasks of a Spark cluster with two workers."""
 
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 
-from streamgauge import process
 from streamgauge.errors import TrialInvalid
 from streamgauge.load import arrivals
 from streamgauge.load.senders import Senders
-from streamgauge.services import runtime
-from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
-from streamgauge.services.running import RunningService
+from streamgauge.services.running import Options, RunningService
+from streamgauge.services.spark.embedded import EmbeddedSpark, Size
 from streamgauge.spec.offering import Sending
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from tests.integration.topics import Topics, make_endpoints
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a standalone cluster: a master and two workers with a core each."""
-    folder = tmp_path_factory.mktemp("cluster")
-    port = runtime.free_port()
-    url = f"spark://127.0.0.1:{port}"
-    env = {
-        **ENVIRONMENT,
-        "JAVA_HOME": str(spark_java_home(find_java())),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_WORKER_DIR": str(folder / "work"),
-    }
-    deploy = "org.apache.spark.deploy"
-    place = ["--host", "127.0.0.1", "--webui-port", "0"]
-    size = ["--cores", "1", "--memory", "1g"]
-    with ExitStack() as stack:
-        boss = stack.enter_context(
-            process.start(
-                [SPARK_CLASS, f"{deploy}.master.Master", *place, "--port", str(port)],
-                log=folder / "master.log",
-                env=env,
-            )
-        )
-        process.wait_until(lambda: listens(port), boss, 60, "Spark's master")
-        for number in (1, 2):
-            log = folder / f"worker-{number}.log"
-            worker = stack.enter_context(
-                process.start(
-                    [SPARK_CLASS, f"{deploy}.worker.Worker", *place, *size, url],
-                    log=log,
-                    env=env,
-                )
-            )
-            process.wait_until(
-                lambda log=log: b"Successfully registered" in log.read_bytes(),
-                worker,
-                60,
-                "Spark's worker",
-            )
-        yield url
-
-
-def listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
+    """Start a cluster with two workers that each have room for one task."""
+    options = Options(log_dir=tmp_path_factory.mktemp("cluster"))
+    with (
+        EmbeddedSpark(options, size=Size(2, 1, 1 << 30), slots=1).up() as running,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("STREAMGAUGE_SPARK_PASSWORD", running.endpoint.password)
+        yield running.endpoint.master
 
 
 def make_spec(master: str, senders: int | None) -> TrialSpec:

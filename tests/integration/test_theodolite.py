@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.service import RunningService
+from streamgauge.services.running import RunningService
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.trial.bench import Bench
@@ -109,7 +109,7 @@ def test_bad_records_other_zones_and_sensors_that_stop_change_no_answer(
         engine_options={"windows": "sliced"},
         partitions=3,
         parameters={"bad": 0.1, "zone": "Asia/Kolkata", "attribute": "hour-of-day"},
-        schedule="steps:1k/s@1s,0/s@4s,1k/s@1s",
+        shape="steps:1k/s@1s,0/s@4s,1k/s@1s",
         duration_s=6.0,
     )
     assert result.correct.holds is True, result.correct.reason

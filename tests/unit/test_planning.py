@@ -326,13 +326,20 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
         ({"engine": "none"}, "unknown engine"),
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
         ({"partitions": "many"}, "not a whole number"),
-        ({"senders": "spark"}, "belong together"),
+        ({"senders": "spark"}, "unknown kind of senders"),
+        ({"senders": "spark="}, "no Spark cluster"),
+        ({"senders": "spark=spark://a"}, "no Spark cluster"),
+        ({"senders": "spark=spark://a:1", "load": {"source": "stream"}}, "cannot stream payloads"),
+        ({"spark_master": "spark://a:1"}, "unknown setting"),
+        ({"senders": "sprk"}, "sprk"),
+        ({"instances": "2", "engine": "reference"}, "engine reference is one process"),
         (
-            {"senders": "spark", "spark_master": "spark://a:1", "load": {"source": "stream"}},
-            "cannot stream payloads",
+            {"instances": "2", "cores": "1", "engine": "spark"},
+            "--cores is for an engine in one process",
         ),
-        ({"spark_master": "spark://a:1"}, "belong together"),
-        ({"senders": "sprk", "spark_master": "spark://a:1"}, "sprk"),
+        ({"instance_cores": "2"}, "--instance-cores is that of each instance"),
+        ({"instances": "2", "instance_memory": "100MiB"}, "at least"),
+        ({"instances": "0"}, "instances"),
         ({"partitions": "0"}, "partitions"),
     ],
 )
@@ -343,12 +350,12 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, object], part: st
 
 
 def test_senders_on_spark_are_a_setting_of_the_load() -> None:
-    spec = plan(senders="spark", spark_master="spark://a:1", load={"senders": "4"})
+    spec = plan(senders="spark=spark://a:1", load={"senders": "4"})
     assert (spec.load.spark, spec.load.senders) == ("spark://a:1", 4)
 
 
 def test_without_a_number_of_senders_spark_decides() -> None:
-    spec = plan(senders="spark", spark_master="spark://a:1", load={"acks": "all"})
+    spec = plan(senders="spark=spark://a:1", load={"acks": "all"})
     assert spec.load.senders is None
     assert plan(load={"acks": "all"}).load.senders == 1
     with pytest.raises(UsageError, match="senders is empty"):

@@ -226,3 +226,16 @@ def test_a_search_has_one_setting(asked: dict[str, object]) -> None:
 def test_a_run_that_would_never_end_is_refused(asked: dict[str, object], count: str) -> None:
     with pytest.raises(UsageError, match=f"{count}: a run has {MOST_TRIALS:,} at most"):
         plan(**asked)  # type: ignore[arg-type]  # arguments by name
+
+
+def test_resources_that_are_not_varied_stay_as_they_were_asked_for() -> None:
+    planned = trials(
+        engine="spark",
+        vary={"instances": "1,2", "instance_memory": "1GiB,2GiB"},
+        instance_cores="3",
+    )
+    given = [each.resources for each in planned]
+    assert [each.instances for each in given] == [1, 1, 2, 2]
+    assert [each.instance_memory >> 30 for each in given] == [1, 2, 1, 2]
+    assert {each.instance_cores for each in given} == {3}
+    assert planned[0].factors == {"instances": "1", "instance_memory": "1GiB"}

@@ -91,7 +91,7 @@ def test_given_services_come_first_since_they_may_be_unusable() -> None:
 def test_a_broker_of_our_own_is_one() -> None:
     spec, _ = plan("espbench/q3", engine="noop", service_settings={"kafka": {"replication": 3}})
     assert spec.service_settings == {"kafka.replication": 3}
-    with pytest.raises(UsageError, match=r"-S kafka\.replication=3: the embedded one is"):
+    with pytest.raises(UsageError, match=r"-S kafka\.replication=3: there would be 1 broker"):
         choose_services(spec)
 
 

@@ -74,11 +74,24 @@ def test_failure_to_download_is_told(checkout):
     assert "error: setup did not finish" in done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(file.name for file in ROOT.glob("requirements*.lock")))
+EXECUTORS = "src/streamgauge/services/spark/python.lock"
+
+
+@pytest.mark.parametrize("name", [*sorted(map(str, _locks())), EXECUTORS])
 def test_locks_hold_names_versions_and_hashes_alone(name):
     for line in (ROOT / name).read_text().splitlines():
         assert "://" not in line
         assert line.startswith("    --hash=sha256:") or "==" in line, line
+
+
+def test_executors_have_the_same_versions_as_we_have():
+    def pins(name):
+        lines = (ROOT / name).read_text().splitlines()
+        return {line.partition(" ")[0] for line in lines if "==" in line}
+
+    ours, theirs = pins("requirements.lock"), pins(EXECUTORS)
+    assert theirs <= ours
+    assert not any(pin.startswith("pyspark==") for pin in theirs)
 
 
 def test_python_starts_in_any_locale_whatever_the_folder_is_called():

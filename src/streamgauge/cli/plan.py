@@ -73,7 +73,9 @@ def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str
 
 
 def _engine(trial: TrialSpec) -> str:
-    return f"{trial.query:9} {trial.engine} {trial.mode or 'plain'}"
+    given = trial.resources
+    cut = "" if given.instances is None else f" in {given.told()}"
+    return f"{trial.query:9} {trial.engine} {trial.mode or 'plain'}{cut}"
 
 
 def _varied(trial: TrialSpec) -> str:

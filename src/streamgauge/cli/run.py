@@ -117,6 +117,30 @@ def run(
             metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_twin("CORES")
         ),
     ] = None,
+    instances: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INTEGER",
+            help="Spark executors, on a cluster [default: none, one process].",
+            envvar=_twin("INSTANCES"),
+        ),
+    ] = None,
+    instance_cores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INTEGER",
+            help="CPUs of each instance [default: 1].",
+            envvar=_twin("INSTANCE_CORES"),
+        ),
+    ] = None,
+    instance_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory of each instance [default: 2GiB].",
+            envvar=_twin("INSTANCE_MEMORY"),
+        ),
+    ] = None,
     seed: Annotated[
         str | None,
         typer.Option(
@@ -165,25 +189,18 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="FACTOR=VALUES",
-            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, seed, duration,"
-            " E.OPTION, P.PARAMETER, L.OPTION. Of several factors all combinations.",
+            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, instances,"
+            " instance_cores, instance_memory, seed, duration, E.OPTION, P.PARAMETER, L.OPTION."
+            " Of several factors all combinations.",
             envvar=_twin("VARY"),
         ),
     ] = None,
     senders: Annotated[
         str | None,
         typer.Option(
-            metavar="processes|spark",
+            metavar="processes|spark=URL",
             help="What sends the load: processes on this machine, or tasks of a Spark cluster.",
             envvar=_twin("SENDERS"),
-        ),
-    ] = None,
-    spark_master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The Spark cluster, as spark://HOST:PORT.",
-            envvar=_twin("SPARK_MASTER"),
         ),
     ] = None,
     transport: Annotated[
@@ -259,6 +276,16 @@ def run(
             envvar=_twin("POSTGRES"),
         ),
     ] = None,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark-master",
+            metavar="URL",
+            help="Address of your own Spark cluster, for --instances: spark://HOST:PORT,"
+            " k8s://…, yarn [default: an embedded one].",
+            envvar=_twin("SPARK"),
+        ),
+    ] = None,
     services: Annotated[
         list[str] | None,
         typer.Option(
@@ -307,6 +334,9 @@ def run(
         "repeats": repeats,
         "partitions": partitions,
         "cores": cores,
+        "instances": instances,
+        "instance_cores": instance_cores,
+        "instance_memory": instance_memory,
         "seed": seed,
         "parameters": pairs("-P", parameters),
         "engine_options": pairs("-E", engine_options),
@@ -314,7 +344,6 @@ def run(
         "load": pairs("-L", load),
         "vary": pairs("--vary", vary),
         "senders": senders,
-        "spark_master": spark_master,
         "transport": transport,
         "objectives": tuple(objectives) if objectives else None,
         "tags": pairs("--tag", tags),
@@ -327,6 +356,7 @@ def run(
     addresses = {
         "kafka": kafka,
         "postgres": postgres,
+        "spark": spark,
         **(pairs("--service", services) or {}),
     }
     asked = {**_asked(context, given), **_addresses(context, addresses)}
@@ -395,7 +425,6 @@ _OPTIONS = {
     "shape": "--load",
     "objectives": "--objective",
     "tags": "--tag",
-    "spark_master": "--spark-master",
     "dry_run": "--dry-run",
     "parameters": "-P",
     "engine_options": "-E",

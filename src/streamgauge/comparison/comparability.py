@@ -158,8 +158,9 @@ def _conditions(one: TrialSpec | RunSpec, two: TrialSpec | RunSpec) -> Iterator[
 def _resources(
     base: Side, other: Side, one: TrialSpec | RunSpec, two: TrialSpec | RunSpec
 ) -> Iterator[str]:
-    cores = (each.resources.cores or "all" for each in (one, two))
-    yield from _differ("the engine's number of cores", *cores)
+    given = (one.resources, two.resources)
+    yield from _differ("the engine's number of cores", *(each.cores or "all" for each in given))
+    yield from _differ("the engine's instances", *(each.told() for each in given))
     for name in dict.fromkeys((*base.spec.services, *other.spec.services)):
         addresses = (side.spec.services.get(name, "embedded") for side in (base, other))
         yield from _differ(f"the {name} that was used", *addresses)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import socket
 import sys
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from streamgauge import process
-from streamgauge.errors import TrialInvalid
+from streamgauge.errors import NotReady, TrialInvalid
 from streamgauge.load.links import SocketLink
 from streamgauge.load.protocol import Hello, SenderJob, SparkJob
 from streamgauge.load.sender_handle import SenderHandle
 from streamgauge.process import Process
+from streamgauge.services.addresses import password
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.services.spark.endpoint import SparkEndpoint, own_address
+from streamgauge.services.spark.private import private_folder
 
 TOKEN = "STREAMGAUGE_SENDERS_TOKEN"  # noqa: S105 - the variable's name
 _CALL_IN_S = 120.0
@@ -40,7 +43,8 @@ def start(
         TrialInvalid: The cluster does not run them.
     """
     token = secrets.token_urlsafe(32)
-    host = own_address(master)
+    cluster = _cluster(master)
+    host, conf = cluster.host, private_folder(cluster.private_settings())
     with socket.create_server((host, 0)) as listener:
         listener.settimeout(0.2)
         port = listener.getsockname()[1]
@@ -53,9 +57,8 @@ def start(
             env={
                 **ENVIRONMENT,
                 "JAVA_HOME": str(spark_java_home(find_java())),
-                "SPARK_LOCAL_IP": host,
-                "PYSPARK_PYTHON": sys.executable,
-                "PYSPARK_DRIVER_PYTHON": sys.executable,
+                "SPARK_CONF_DIR": str(conf),
+                **cluster.environment(),
                 TOKEN: token,
             },
         )
@@ -64,19 +67,16 @@ def start(
         except BaseException:
             driver.stop()
             raise
+        finally:
+            shutil.rmtree(conf, ignore_errors=True)
 
 
-def own_address(master: str) -> str:
-    """Return the address at which the cluster's hosts reach this one."""
-    if master.startswith("local"):
-        return "127.0.0.1"
-    host = urlsplit(master).hostname or socket.gethostname()
+def _cluster(master: str) -> SparkEndpoint:
+    """Return the senders' cluster; its secret is that of the service `spark`."""
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((host, 1))  # sends nothing: it only chooses the interface
-            return str(probe.getsockname()[0])
-    except OSError as error:
-        raise TrialInvalid(f"cannot reach the Spark cluster {master}: {error}") from error
+        return SparkEndpoint(master, own_address(master), password=password("spark"))
+    except NotReady as error:
+        raise TrialInvalid(error.message, error.remedy) from error
 
 
 def _await_all(

@@ -15,7 +15,7 @@ from streamgauge.planning.parts import experiment_type, load_experiment, load_wo
 from streamgauge.planning.trial import check_acts, settle
 from streamgauge.spec.experiment import Concludes, Sweeps
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.trial import ResourceSpec, TrialSpec
 
 
 def check(spec: RunSpec) -> None:
@@ -59,11 +59,7 @@ def _check_experiment(spec: RunSpec) -> None:
 
 
 def _check_trial(trial: TrialSpec) -> None:
-    cores, there = trial.resources.cores, len(os.sched_getaffinity(0))
-    if cores is not None and cores > there:
-        raise UsageError(
-            f"--cores {cores}: this machine has {there}", "Ask for no more, or leave it out."
-        )
+    _check_resources(trial.resources)
     check_load(trial.load)
     workload = load_workload(trial.workload)
     query = workload.queries[trial.query]
@@ -72,6 +68,28 @@ def _check_trial(trial: TrialSpec) -> None:
     settled = settle(trial)
     arrivals.check(settled)
     check_acts(settled)
+
+
+def _check_resources(resources: ResourceSpec) -> None:
+    cores, there = resources.cores, len(os.sched_getaffinity(0))
+    if cores is not None and cores > there:
+        raise UsageError(
+            f"--cores {cores}: this machine has {there}", "Ask for no more, or leave it out."
+        )
+    if resources.instances is None:
+        usual = ResourceSpec()
+        for name in ("instance_cores", "instance_memory"):
+            if getattr(resources, name) == getattr(usual, name):
+                continue
+            raise UsageError(
+                f"--{name.replace('_', '-')} is that of each instance, and there are none",
+                "Add --instances N, or use --cores for an engine in one process.",
+            )
+    elif cores is not None:
+        raise UsageError(
+            "--cores is for an engine in one process, and --instances for several",
+            "Use --instance-cores with --instances.",
+        )
 
 
 def _once(trials: Iterable[TrialSpec]) -> Iterator[TrialSpec]:

@@ -11,7 +11,15 @@ from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.load import LOAD_OPTIONS, as_list, load_axes
 from streamgauge.spec.reading import read
-from streamgauge.spec.run import FACTORS, LOADS, OPTION_FACTORS, Origin, RunSpec, Variant
+from streamgauge.spec.run import (
+    FACTORS,
+    LOADS,
+    OPTION_FACTORS,
+    RESOURCES,
+    Origin,
+    RunSpec,
+    Variant,
+)
 from streamgauge.spec.workload import Workload
 
 MOST_TRIALS = 10_000
@@ -67,6 +75,9 @@ def overlay(settings: Mapping[str, Asked], combination: Combination) -> dict[str
         before = changed.get(setting, settings[setting].value if setting in settings else {})
         typed = value if setting == "parameters" else text(value)
         changed[setting] = {**before, **(value if option is None else {option: typed})}
+    if not changed.keys().isdisjoint(RESOURCES):
+        rest = {name: settings[name].value for name in RESOURCES if name in settings}
+        changed = {**rest, **changed}
     return changed
 
 

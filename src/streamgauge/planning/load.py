@@ -8,12 +8,14 @@ from typing import Any
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
+from streamgauge.services.spark.endpoint import is_master
 from streamgauge.spec.reading import read
 from streamgauge.spec.run import LOADS
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.units import format_duration, parse_duration, parse_size
 
-_SENDERS = ("senders", "spark_master")
+_SENDERS = "senders"
+_ON_SPARK = "spark="
 _TIMES = {"linger": "linger_s", "max_lateness": "max_lateness_s"}
 _SIZES = {"batch", "buffer", "queue"}
 LOAD_OPTIONS = tuple(sorted({*LoadSpec.model_fields, *_TIMES} - {*_TIMES.values()}))
@@ -21,19 +23,22 @@ LOAD_OPTIONS = tuple(sorted({*LoadSpec.model_fields, *_TIMES} - {*_TIMES.values(
 
 def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     """Let the tasks of a Spark cluster send, where that was asked for."""
-    rest = {name: asked for name, asked in merged.items() if name not in _SENDERS}
-    kind, master = (merged[name].value if name in merged else None for name in _SENDERS)
-    if kind not in (None, "processes", "spark"):
-        raise unknown_name("kind of senders", str(kind), ("processes", "spark"))
-    if (kind == "spark") != (master is not None):
+    rest = {name: asked for name, asked in merged.items() if name != _SENDERS}
+    kind = str(merged[_SENDERS].value) if _SENDERS in merged else "processes"
+    if kind == "processes":
+        return rest
+    if not kind.startswith(_ON_SPARK):
+        kinds = ("processes", "spark=URL")
+        raise unknown_name("kind of senders", kind, kinds)
+    master = kind.removeprefix(_ON_SPARK)
+    if not is_master(master):
         raise UsageError(
-            "--senders spark and --spark-master belong together",
-            "Write --senders spark --spark-master spark://HOST:PORT.",
+            f"--senders {kind}: {master or 'nothing'} is no Spark cluster",
+            "Write --senders spark=spark://HOST:PORT.",
         )
-    if master is not None:
-        given = rest.get("load", Asked([{}])).value
-        loads = [{"senders": None, **load, "spark": str(master)} for load in given]
-        rest["load"] = Asked(loads, merged["spark_master"].origin)
+    given = rest.get("load", Asked([{}])).value
+    loads = [{"senders": None, **load, "spark": master} for load in given]
+    rest["load"] = Asked(loads, merged[_SENDERS].origin)
     return rest
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from streamgauge import registry
+from streamgauge.errors import UsageError
 from streamgauge.jobfile import JobSpec
 from streamgauge.load import arrivals
 from streamgauge.spec.act import Act
-from streamgauge.spec.engine import Engine
+from streamgauge.spec.engine import Engine, HasInstances
 from streamgauge.spec.experiment import Experiment
 from streamgauge.spec.profile import Profiler
 from streamgauge.spec.query import Query
@@ -29,7 +30,7 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         seed=spec.seed,
         options=spec.engine_options,
         transport=spec.transport,
-        cores=spec.resources.cores,
+        **spec.resources.model_dump(),
         least_rate=arrivals.least_rate(spec),
     )
     return load_engine(spec.engine).resolve(job)
@@ -50,7 +51,25 @@ def trial_services(spec: TrialSpec) -> tuple[str, ...]:
     if spec.engine is None:
         return carrying
     queries = load_workload(spec.workload).queries
-    return tuple(dict.fromkeys((*carrying, *queries[spec.query].services)))
+    return tuple(dict.fromkeys((*carrying, *queries[spec.query].services, *_cluster(spec))))
+
+
+def _cluster(spec: TrialSpec) -> tuple[str, ...]:
+    """Name the service that runs the engine's instances, where it has several.
+
+    Raises:
+        UsageError: The engine is one process, whatever it is given.
+    """
+    if spec.resources.instances is None or spec.engine is None:
+        return ()
+    engine = load_engine(spec.engine)
+    if not isinstance(engine, HasInstances):
+        raise UsageError(
+            f"engine {spec.engine} is one process: --instances {spec.resources.instances} means"
+            " nothing to it",
+            "Leave --instances out.",
+        )
+    return (engine.cluster,)
 
 
 def load_experiment(spec: RunSpec) -> Experiment:

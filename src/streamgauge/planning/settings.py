@@ -21,7 +21,7 @@ from streamgauge.services import choice
 from streamgauge.spec.reading import guarded, read, written
 from streamgauge.spec.trial import ActSpec, Model
 from streamgauge.spec.workload import Workload
-from streamgauge.units import parse_duration, parse_rate
+from streamgauge.units import parse_duration, parse_rate, parse_size
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
@@ -113,12 +113,16 @@ class Settings(Model):
         _UNSET, examples=["partitions: 2, or partitions: [1, 2]"]
     )
     cores: Count = _UNSET
+    instances: Count = _UNSET
+    instance_cores: Count = _UNSET
+    instance_memory: Annotated[str, written(parse_size), BeforeValidator(_as_typed)] = Field(
+        _UNSET, examples=["instance_memory: 2GiB"]
+    )
     seed: Whole = _UNSET
     load: Annotated[Any, AfterValidator(guarded(check_loads))] = Field(
         _UNSET, examples=["load: {acks: all, batch: 64KiB}; a shape is shape: poisson:10k/s"]
     )
-    senders: Text = _UNSET
-    spark_master: Text = _UNSET
+    senders: Text = Field(_UNSET, examples=["senders: spark=spark://host:7077"])
     vary: dict[Text, Any] = Field(_UNSET, examples=["vary: {rate: [1k/s, 10k/s]}"])
     acts: list[ActSpec] = Field(
         _UNSET,
@@ -172,7 +176,9 @@ def read_settings(values: Mapping[str, Any], workload: Workload, *, quick: bool)
     for name, value in values.items():
         field, parse = _PARSED.get(name, (name, lambda value: value))
         try:
-            fields[field] = parse(value)
+            read_value = parse(value)
+            both = field == "resources" and field in fields
+            fields[field] = {**fields[field], **read_value} if both else read_value
         except UsageError as error:
             raise UsageError(f"{name}: {error.message}", error.remedy) from None
     if "parameters" in fields:
@@ -197,5 +203,8 @@ _PARSED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "partitions": ("partitions", _whole),
     "seed": ("seed", _whole),
     "cores": ("resources", lambda value: {"cores": _whole(value)}),
+    "instances": ("resources", lambda value: {"instances": _whole(value)}),
+    "instance_cores": ("resources", lambda value: {"instance_cores": _whole(value)}),
+    "instance_memory": ("resources", lambda value: {"instance_memory": parse_size(str(value))}),
     "load": ("load", load_spec),
 }

@@ -146,6 +146,7 @@ def _setting(spec: TrialSpec) -> dict[str, Cell]:
         "engine": spec.engine,
         "mode": spec.mode,
         "partitions": spec.partitions,
+        "instances": spec.resources.instances,
         "acks": spec.load.acks,
         "batch": spec.load.batch,
         "linger": spec.load.linger_s,

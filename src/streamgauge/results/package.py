@@ -73,7 +73,8 @@ def preset(record: RunRecord) -> dict[str, Json]:
         mode="json", exclude=_NOT_ASKED | {"rates", "duration_s", "warmup_s", "load"}
     )
     fields |= {name: value for name, value in _load_and_times(spec).items() if name in spec.origins}
-    fields |= {"cores": spec.resources.cores, "load": _load(spec.load)}
+    fields |= spec.resources.model_dump(mode="json", exclude_defaults=True)
+    fields |= {"load": _load(spec.load)}
     fields = _varied(spec.model_dump(mode="json")["vary"], fields)
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
@@ -173,7 +174,7 @@ def _notes(record: RunRecord) -> list[str]:
             f" {' and '.join(f'--service {name}=ADDRESS' for name in given)} they are embedded."
         )
     if spec.load.spark:
-        notes.append("The tasks of a Spark cluster sent the load: --senders spark --spark-master.")
+        notes.append("The tasks of a Spark cluster sent the load: --senders spark=URL.")
     named = [*spec.parameters.values(), (spec.shape or "").partition(":")[2]]
     for value in named:
         if isinstance(value, str) and value and Path(value).is_file():

@@ -32,6 +32,9 @@ _FACTORS: Mapping[str, Callable[[RunRecord, TrialResult], Factor]] = {
     "rate": lambda _, result: result.spec.rate,
     "partitions": lambda _, result: result.spec.partitions,
     "cores": lambda record, result: result.spec.resources.cores or _cores(record),
+    "instances": lambda _, result: result.spec.resources.instances or 0,
+    "instance_cores": lambda _, result: _per_instance(result, "instance_cores"),
+    "instance_memory": lambda _, result: _per_instance(result, "instance_memory"),
     "mode": lambda _, result: result.spec.mode or "none",
     "engine": lambda _, result: result.spec.engine or "none",
     "transport": lambda _, result: result.spec.transport,
@@ -125,6 +128,12 @@ def _point(machine: str, series: str, factor: Factor, values: list[float]) -> Po
 def _machine(record: RunRecord) -> str:
     machine = record.machine
     return f"{machine.get('host')} · {machine.get('cpu')} · {machine.get('cores')} cores"
+
+
+def _per_instance(result: TrialResult, name: str) -> int:
+    """Return what each instance has; 0 where there are none."""
+    resources = result.spec.resources
+    return 0 if resources.instances is None else int(getattr(resources, name))
 
 
 def _cores(record: RunRecord) -> int:

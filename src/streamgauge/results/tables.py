@@ -31,6 +31,9 @@ _TRIALS = pa.schema(
         ("repeat", pa.int32()),
         ("partitions", pa.int32()),
         ("cores", pa.int32()),
+        ("instances", pa.int32()),
+        ("instance_cores", pa.int32()),
+        ("instance_memory", pa.int64()),
         ("seed", pa.int64()),
         ("duration_s", pa.float64()),
         ("warmup_s", pa.float64()),
@@ -131,7 +134,8 @@ def _row(result: TrialResult) -> dict[str, object]:
     asked = spec.model_dump(include=set(_TRIALS.names))
     counts = {f"outputs.{name}": count for name, count in result.counts.model_dump().items()}
     verdicts = {name: getattr(result, name).holds for name in ("valid", "correct", "kept_up")}
-    asked["cores"] = spec.resources.cores
+    given = spec.resources.model_dump()
+    asked |= given if given["instances"] is not None else {"cores": given["cores"]}
     rest = {"trial": spec.number, "started": result.started, "status": result.status}
     return {
         **spec.factors,

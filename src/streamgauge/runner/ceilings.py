@@ -66,7 +66,7 @@ def _key(machine: Mapping[str, JsonValue], spec: RunSpec, streams: Sequence[str]
         "machine": [machine.get(name) for name in _MACHINE],
         "workload": spec.workload,
         "streams": list(streams),
-        "cores": spec.resources.cores,
+        "resources": spec.resources.model_dump(mode="json"),
         "partitions": spec.partitions,
         "load": spec.load.model_dump(mode="json", exclude={"min_sent", "max_lateness_s", "queue"}),
         "services": spec.services,

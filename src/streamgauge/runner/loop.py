@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ from streamgauge.results import events
 from streamgauge.results.csv import write_tables
 from streamgauge.results.folder import RunFolder, RunRecord, RunStatus
 from streamgauge.runner import ceilings
+from streamgauge.runner.placement import cluster_place
 from streamgauge.runner.readiness import check_disk, check_ready
 from streamgauge.runner.services import ServiceSet
+from streamgauge.services import runtime
 from streamgauge.services.choice import service as service_of
+from streamgauge.services.running import RunningService
 from streamgauge.services.service import Startable
+from streamgauge.spec.endpoints import Endpoint
 from streamgauge.spec.experiment import Concludes, Experiment, FindsCeiling
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult
-from streamgauge.trial.bench import Announce, Event
+from streamgauge.spec.trial import TrialResult, TrialSpec
+from streamgauge.trial.bench import Announce, Bench, Event
 from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.validation.session import Session
@@ -101,7 +105,8 @@ def _go_on(
         running = stack.enter_context(ServiceSet(services, folder.path / "logs"))
         while (following := experiment.next_trial(folder.trials())) is not None:
             trial = settle(following)
-            bench = running.bench(spark.get, folder.name, clock or Clock())
+            running.fit(trial.resources)
+            bench = _bench(running.all_up(), spark, trial, folder.name, clock or Clock())
             if resumed:
                 registry.transport(trial.transport).clear(bench.endpoints, bench.prefix)
                 resumed = False
@@ -111,6 +116,25 @@ def _go_on(
             folder.write_trial(result)
             write_tables(folder.path, folder.trials())
             announce(events.ended(result, spec.objectives))
+
+
+def _bench(
+    services: Mapping[str, RunningService[Endpoint]],
+    spark: Session,
+    trial: TrialSpec,
+    prefix: str,
+    clock: Clock,
+) -> Bench:
+    """Return what a trial needs, with the session where it belongs."""
+    spark.move(cluster_place(trial, services))
+    return Bench(
+        services=services,
+        spark=spark.get,
+        cache=runtime.cache_dir() / "data",
+        prefix=prefix,
+        clock=clock,
+        release=spark.release,
+    )
 
 
 @contextmanager

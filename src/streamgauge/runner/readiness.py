@@ -18,6 +18,7 @@ from streamgauge.planning import (
     trial_job,
 )
 from streamgauge.services import runtime
+from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.engine import Fetches
 from streamgauge.spec.jobs import Problem
 from streamgauge.spec.run import RunSpec
@@ -61,14 +62,23 @@ def _refuse_unready(what: str, problems: Sequence[Problem]) -> None:
 def check_room(spec: RunSpec, runs: Path) -> None:
     """Refuse to start when the largest trial would not fit on the disks or into memory."""
     available = machine.available_memory()
-    if available < machine.NEEDED_MEMORY:
+    needed = machine.NEEDED_MEMORY + _instances_bytes(spec)
+    if available < needed:
         raise NotReady(
             f"{format_size(available)} of memory are available;"
-            f" a trial needs {format_size(machine.NEEDED_MEMORY)}",
+            f" a trial needs {format_size(needed)}",
             "end what else is running",
         )
     trials = (trial for trial in load_experiment(spec).plan() if trial.repeat == 1)
     check_disk([settle(trial) for trial in trials], runs)
+
+
+def _instances_bytes(spec: RunSpec) -> int:
+    """Tell how much memory the engine's instances take of this machine, in the largest trial."""
+    if SparkEndpoint.service in spec.services:
+        return 0
+    given = (trial.resources for trial in load_experiment(spec).plan())
+    return max((each.instances or 0) * each.instance_memory for each in given)
 
 
 def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:

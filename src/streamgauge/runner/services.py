@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from streamgauge.services import runtime
 from streamgauge.services.embedded import Embedded
 from streamgauge.services.running import RunningService
-from streamgauge.services.service import Startable
+from streamgauge.services.service import Sized, Startable
 from streamgauge.services.starting import start_all
 from streamgauge.spec.endpoints import Endpoint
-from streamgauge.trial.bench import Bench
-from streamgauge.trial.watch import Clock
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from streamgauge.spec.trial import ResourceSpec
 
 
 class ServiceSet:
@@ -35,19 +29,20 @@ class ServiceSet:
         self._running: dict[str, RunningService[Endpoint]] = {}
         self._stacks: dict[str, ExitStack] = {}
 
-    def bench(self, spark: Callable[[], SparkSession], prefix: str, clock: Clock) -> Bench:
-        """Return what the next trial needs, with every service alive."""
+    def fit(self, resources: ResourceSpec) -> None:
+        """Let services have the size that a trial needs; those of another size are ended."""
+        for service in self._services:
+            if isinstance(service, Sized) and service.fit(resources):
+                self._end(service.name)
+                self._running.pop(service.name, None)
+
+    def all_up(self) -> dict[str, RunningService[Endpoint]]:
+        """Return the services by name, every one alive."""
         down = self._down()
         for service in reversed(down):  # what is left of the last try, each before what it needs
             self._end(service.name)
         start_all(down, self._running, self._fresh_stack)
-        return Bench(
-            services=dict(self._running),
-            spark=spark,
-            cache=runtime.cache_dir() / "data",
-            prefix=prefix,
-            clock=clock,
-        )
+        return dict(self._running)
 
     def _down(self) -> list[Startable]:
         """Return what has to be started: what is not up, and what needs that."""

@@ -89,6 +89,7 @@ def leftovers() -> list[str]:
     """Describe what killed owners left: processes and folders, for `services down` to remove."""
     processes = [f"process {seen.pid}" for seen in process.leftovers()]
     folders = [instance.folder for instance, _ in _abandoned()] + Instance.orphans()
+    folders += runtime.abandoned_folders()
     return processes + [f"folder {folder}" for folder in folders]
 
 
@@ -171,7 +172,7 @@ def _remove_leftovers() -> None:
         instance.remove()
     for seen in process.leftovers():
         seen.end()
-    for orphan in Instance.orphans():
+    for orphan in (*Instance.orphans(), *runtime.abandoned_folders()):
         shutil.rmtree(orphan, ignore_errors=True)
 
 

@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -68,6 +69,9 @@ class Embedded(ABC, Generic[E]):
     def asking(self, endpoint: E) -> Callable[[], str | None] | None:  # noqa: ARG002
         """Return what asks whether it works as it should, once a second during a trial."""
         return None
+
+    def collecting(self, instance: Instance, folder: Path) -> None:
+        """Copy the logs of what it ran for an engine to a folder."""
 
     def start(
         self, instance: Instance, argv: Sequence[str | Path], log: Path, **how: Any
@@ -136,7 +140,10 @@ class Embedded(ABC, Generic[E]):
                 member.log.unlink(missing_ok=True)
             members, endpoint = self._launch(instance, stack)
         ask = self.asking(endpoint)
-        return RunningService(self.name, self.role, endpoint, tuple(members), ask=ask)
+        collect = partial(self.collecting, instance)
+        return RunningService(
+            self.name, self.role, endpoint, tuple(members), ask=ask, collect=collect
+        )
 
     def _wait_for(self, members: Sequence[Process], endpoint: E) -> None:
         """Wait until it answers, as long as all of its processes live."""

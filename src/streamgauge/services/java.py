@@ -150,6 +150,13 @@ def java_key_store(certificates: Sequence[bytes]) -> bytes:
     return body + hashlib.sha1(salted, usedforsecurity=False).digest()
 
 
+def property_value(value: str) -> str:
+    """Write a value as Java's property files have it: backslashes doubled, ASCII only."""
+    units = value.replace("\\", "\\\\").encode("utf-16-be")
+    codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
+    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
+
+
 def _text(text: str) -> bytes:
     return struct.pack(">H", len(text)) + text.encode("ascii")
 

@@ -54,6 +54,8 @@ class RunningService(Generic[E_co]):
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
     ask: Callable[[], str | None] | None = None
     """Asks whether it works as it should, and tells why not; None for one that cannot be asked."""
+    collect: Callable[[Path], None] | None = None
+    """Copies the logs of what it ran for an engine to a folder; None where there are none."""
 
     def processes(self) -> Sequence[int]:
         """Return the process ids at the roots of the service's process trees."""

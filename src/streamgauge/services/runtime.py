@@ -28,6 +28,7 @@ RUNTIME_DIR = "STREAMGAUGE_RUNTIME_DIR"
 DATA_DIR = "STREAMGAUGE_DATA_DIR"
 Note = Callable[[str], None]
 """Is told what is fetched or started."""
+_OWNER = "owner.json"
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
@@ -192,6 +193,25 @@ class Instance:
         """Remove the folders, secret and data included."""
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def owned_folder(prefix: str) -> Path:
+    """Make a folder, closed to others, for as long as this process lives; it removes it itself."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=runtime_dir()))
+    owner = Seen.of(os.getpid())
+    assert owner is not None, "we are here"
+    (folder / _OWNER).write_text(json.dumps(dataclasses.asdict(owner)), encoding="utf-8")
+    return folder
+
+
+def abandoned_folders() -> list[Path]:
+    """Return the folders of that kind whose owner is gone."""
+    found = []
+    for note in runtime_dir().glob(f"*/{_OWNER}"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if not Seen(**json.loads(note.read_text(encoding="utf-8"))).alive:
+                found.append(note.parent)
+    return found
 
 
 def _make(path: Path, variable: str, mode: int) -> Path:

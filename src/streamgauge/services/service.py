@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
 from streamgauge.services.addresses import Given
 from streamgauge.services.running import Options, RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
+from streamgauge.spec.trial import ResourceSpec
 
 
 class Service(Protocol):
@@ -68,3 +69,11 @@ class Startable(Protocol):
             stack: Ends it.
             needed: Endpoints of the services that it needs.
         """
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """Ability of a service that a run will use: it is as large as a trial asks for."""
+
+    def fit(self, resources: ResourceSpec) -> bool:
+        """Be as large as a trial needs; tell whether that is another size than before."""

@@ -37,6 +37,10 @@ class Endpoint(ABC):
     def address(self) -> str:
         """Return the address as it may be shown: without user and secrets."""
 
+    def places(self) -> list[tuple[str, int]]:
+        """Return host and port of each server that a client of it connects to."""
+        return places_in(self.address)
+
     def written(self) -> dict[str, Json]:
         """Return what a file may say of it."""
         plain = (each for each in dataclasses.fields(self) if not each.metadata)
@@ -104,6 +108,13 @@ class Endpoints:
         """Return all of them by what is in them."""
         output = {"out": self.output} if self.output else {}
         return {**self.read, **self.internal, **output}
+
+
+def places_in(address: str) -> list[tuple[str, int]]:
+    """Return host and port of each server that an address names."""
+    servers = address.rpartition("://")[2].partition("/")[0].split(",")
+    found = (server.strip().rpartition(":") for server in servers)
+    return [(host.strip("[]"), int(port)) for host, _, port in found if host and port.isdigit()]
 
 
 def _json(value: Any) -> Json:

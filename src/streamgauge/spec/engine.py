@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 from streamgauge.jobfile import JobSpec
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.jobs import Modes, Problem, Progress, Resources
+from streamgauge.spec.trial import InstanceSeen
 
 
 class Job(Protocol):
@@ -70,6 +71,28 @@ class Fetches(Protocol):
 
     def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
         """Fetch what these jobs need and is not there yet; NotReady when that cannot be done."""
+
+
+@runtime_checkable
+class HasInstances(Protocol):
+    """Ability of an engine: several instances do its work, as many as a trial asks for."""
+
+    cluster: ClassVar[str]
+    """Name of the service that runs them."""
+
+
+@runtime_checkable
+class TellsInstances(Protocol):
+    """Ability of a job: it tells where its instances run."""
+
+    def instance_processes(self) -> Sequence[int]:
+        """Return the process ids of the instances; none where some are on other hosts."""
+
+    def instances(self) -> Sequence[InstanceSeen]:
+        """Return all instances that there have been."""
+
+    def reported_cpu_s(self) -> float | None:
+        """Return the CPU time that instances on other hosts have reported; None where none has."""
 
 
 @runtime_checkable

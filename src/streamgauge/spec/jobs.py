@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from streamgauge.spec.endpoints import Endpoint
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -16,9 +18,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the engine's processes may use of this machine."""
+    """What the engine's processes may use."""
 
     cpus: tuple[int, ...]
+    """Of this machine: all of the engine, or where it has instances what directs them."""
+    cluster: Endpoint | None = None
+    """The service that runs its instances; None for an engine in one process."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,15 @@ FACTORS = {
     "rate": "rates",
     "partitions": "partitions",
     "cores": "cores",
+    "instances": "instances",
+    "instance_cores": "instance_cores",
+    "instance_memory": "instance_memory",
     "seed": "seed",
     "duration": "duration",
 }
 """What can be varied, and the setting of a preset that it stands for."""
+RESOURCES = ("cores", "instances", "instance_cores", "instance_memory")
+"""Settings that are resources of a trial, all of them together."""
 OPTION_FACTORS = {"E": "engine_options", "P": "parameters", "L": "load"}
 """Settings whose options can be varied, by the letter that such a factor begins with."""
 LOADS = "load"

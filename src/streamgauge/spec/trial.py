@@ -6,7 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from streamgauge.units import format_size
+
 MOST_SENDERS = 64
+LEAST_MEMORY = 512 << 20
+"""Of an instance: Spark refuses less."""
 
 Status = Literal["done", "failed", "invalid", "interrupted"]
 
@@ -52,7 +56,20 @@ class ResourceSpec(Model):
     """What a trial gives the engine."""
 
     cores: int | None = Field(default=None, ge=1)
-    """CPUs of this machine; None for all."""
+    """CPUs of this machine for an engine in one process; None for all."""
+    instances: int | None = Field(default=None, ge=1)
+    """How many the engine has of what does its work; None for one process on this machine."""
+    instance_cores: int = Field(default=1, ge=1)
+    """CPUs that each may use."""
+    instance_memory: int = Field(default=2 << 30, ge=LEAST_MEMORY)
+    """Bytes of memory of each."""
+
+    def told(self) -> str:
+        """Write how the engine is cut: one process, or so many instances."""
+        if self.instances is None:
+            return "one process"
+        memory = format_size(self.instance_memory)
+        return f"{self.instances} x {self.instance_cores} cores, {memory}"
 
 
 class ActSpec(Model):
@@ -183,6 +200,21 @@ class Pace(Model):
     """How long it took to come to the end after the load; None when it did not."""
 
 
+class InstanceSeen(Model):
+    """An instance of an engine, as the engine tells of it."""
+
+    name: str
+    host: str
+    slots: int
+    """Tasks that it runs at once."""
+    added_ms: int
+    """Epoch milliseconds."""
+    lost_ms: int | None = None
+    """When the engine lost it; None for one that was there to the end."""
+    reason: str | None = None
+    """Why it was lost."""
+
+
 class TrialResult(Model):
     """What is known of a trial when it is over: the content of trial.json."""
 
@@ -214,6 +246,10 @@ class TrialResult(Model):
     """The interval at which batches were to begin; None for as fast as possible."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
+    instances: list[InstanceSeen] = []
+    """Where the instances of the engine ran; empty for one process."""
+    clock_offsets_s: dict[str, float] = {}
+    """Clock − ours of each host of a given cluster, in seconds."""
     topics: dict[str, str] = {}
     sender: dict[str, JsonValue] = {}
     """What the sender says of its load."""

@@ -16,7 +16,8 @@ from streamgauge.measure.verdicts import Drain
 from streamgauge.probes.sampler import Row
 from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
-from streamgauge.spec.trial import Status, TrialSpec
+from streamgauge.spec.engine import Engine, HasInstances
+from streamgauge.spec.trial import InstanceSeen, Status, TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock
 
@@ -36,11 +37,18 @@ class Bench:
     services: Mapping[str, RunningService[Endpoint]]
     """By name."""
     spark: Callable[[], SparkSession]
+    """Starts the session that validates and makes data, where there is none."""
     cache: Path
     """Where generated business data are kept."""
     prefix: str
     """Beginning of the names of all streams of the run."""
     clock: Clock = field(default_factory=Clock)
+    release: Callable[[], None] = lambda: None
+    """Ends that session where it is on a cluster, which an engine's job needs for itself."""
+
+    def cluster_of(self, engine: Engine | None) -> RunningService[Endpoint] | None:
+        """Return what runs an engine's instances; None for an engine in one process."""
+        return self.services.get(engine.cluster) if isinstance(engine, HasInstances) else None
 
     @property
     def endpoints(self) -> Services:
@@ -83,10 +91,13 @@ class TrialState:
     clock_moved_s: float = 0.0
     clock_offset_s: float | None = None
     """The greatest to a given service; None when all share this machine's clock."""
+    clock_offsets_s: dict[str, float] = field(default_factory=dict)
+    """Of each host of a given cluster, the greater of before and after."""
     checkpoints_ms: list[int] = field(default_factory=list)
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None
     topics: dict[str, str] = field(default_factory=dict)
+    instances: list[InstanceSeen] = field(default_factory=list)
 
     @property
     def job(self) -> JobSpec:

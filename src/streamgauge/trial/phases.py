@@ -6,7 +6,6 @@ prepare → (send backlog) → start → consume → warm-up → measure → run
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -38,7 +37,6 @@ from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job
-from streamgauge.spec.jobs import Resources
 from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
@@ -48,7 +46,8 @@ from streamgauge.trial.acts import Acts
 from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
-from streamgauge.trial.probes import trial_probes
+from streamgauge.trial.instances import Instances
+from streamgauge.trial.probes import ReportedCpu, engine_processes, trial_probes
 from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
@@ -87,7 +86,7 @@ class Trial:
         self.state.topics = self.endpoints.places
         self.channel = self.transport.open(self.endpoints)
         self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
-        self._cpus = sorted(os.sched_getaffinity(0))
+        self.instances = Instances(self.state, bench, None if job is None else self.engine)
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
@@ -106,6 +105,7 @@ class Trial:
             self._break_off(TrialInvalid(f"cannot record the trial: {error}"))
         finally:
             self.state.clock_moved_s = self.watch.clock_moved_s
+            self.instances.collect_logs(self.folder / "logs")
             self._clean_up()
         return self._result()
 
@@ -145,8 +145,10 @@ class Trial:
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
+                self.instances.look(self.endpoints, self._announce)
                 self._prepare_tables()
                 self.channel.create()
+                self.bench.release()
                 self._compare_clocks()
                 sender = stack.enter_context(self._start_senders())
             sender_first = self.transport.sender_first or bool(self.query.configuration)
@@ -159,6 +161,7 @@ class Trial:
                 self._make_ready(sender)
             with self._phase("start"):
                 job = stack.enter_context(self._start_engine())
+                stack.callback(self.instances.note, job)
                 self.watch.job = job
                 if not (self.spec.backlog or self.spec.gathers or sender_first):
                     sender.ready(SENDER_LIMIT_S)
@@ -213,11 +216,12 @@ class Trial:
 
     def _probes(self, job: Job, sender: Senders, drainage: Drainage) -> dict[str, Probe]:
         roots = self.bench.processes()
-        roots |= {"engine": job.processes, "sender": lambda: sender.pids}
+        roots |= {**engine_processes(job), "sender": lambda: sender.pids}
         probes = trial_probes(
             self.query, self.endpoints, self.channel, roots, drainage.finished, sender
         )
-        return {**probes, "troubles": self.watch.troubles.sample}
+        reported = ReportedCpu(job).sample
+        return {**probes, "reported": reported, "troubles": self.watch.troubles.sample}
 
     def _prepare_tables(self) -> None:
         if isinstance(self.workload, HasTables) and self.query.tables:
@@ -227,8 +231,7 @@ class Trial:
 
     def _start_senders(self) -> Senders:
         """Start them on CPUs that the engine does not have, where there are any."""
-        cores = self.spec.resources.cores
-        cpus = self._cpus[cores:] if cores else ()
+        cpus = self.instances.others_cpus()
         sending = self.transport.sending(self.endpoints)
         sender = Senders.start(
             self.spec, self.endpoints, sending, self.folder, pulse=self._pulse, affinity=cpus
@@ -238,7 +241,7 @@ class Trial:
         return sender
 
     def _start_engine(self) -> Job:
-        resources = Resources(cpus=tuple(self._cpus[: self.spec.resources.cores]))
+        resources = self.instances.resources()
         return self.engine.start(self.state.job, self.endpoints, resources, self.folder)
 
     @property
@@ -398,6 +401,7 @@ class Trial:
 
     def _validate(self) -> None:
         with self._phase("validate"):
+            self.instances.look_again(self.endpoints, self._announce)
             tables = self._record_tables()
             recorded = self.transport.read_back(
                 self.spec, self.endpoints, self.folder, self._output_ends
@@ -412,6 +416,7 @@ class Trial:
                 self.state.job,
                 answers=self.engine.answers,
             )
+            self.bench.release()
             kept.write_validation(self.folder, self.state.validation)
         if isinstance(self.workload, RemarksOnTrials) and self.state.measured is not None:
             self.state.warnings += self.workload.remarks(self.spec, self.state.measured)

@@ -11,12 +11,20 @@ from streamgauge.probes.processes import RoleUsage
 from streamgauge.probes.sampler import Probe
 from streamgauge.probes.system import SystemUsage
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.engine import Job, TellsInstances
 from streamgauge.spec.query import Query
 from streamgauge.spec.transport import Channel
 
 if TYPE_CHECKING:
     from streamgauge.load.senders import Senders
     from streamgauge.trial.drain import Finished
+
+
+DRIVER = "engine.driver"
+"""Role of the process that directs an engine's instances."""
+
+
+REPORTED = "cpu.engine.reported"
 
 
 def trial_probes(
@@ -32,7 +40,7 @@ def trial_probes(
 
     def roles(at_s: float) -> Mapping[str, float]:
         pids = {role: list(find()) for role, find in roots.items()}
-        return usage.sample({**pids, "harness": [os.getpid()]}, at_s)
+        return with_driver(usage.sample({**pids, "harness": [os.getpid()]}, at_s))
 
     return {
         "roles": roles,
@@ -41,6 +49,44 @@ def trial_probes(
         "offsets": lambda _: _offsets(endpoints, channel, finished),
         "newest": lambda _: _newest(query, endpoints, channel),
     }
+
+
+def engine_processes(job: Job) -> dict[str, Callable[[], Sequence[int]]]:
+    """Return what finds the processes of an engine by role."""
+    if not isinstance(job, TellsInstances):
+        return {"engine": job.processes}
+    return {"engine": job.instance_processes, DRIVER: job.processes}
+
+
+class ReportedCpu:
+    """Turns the CPU time that an engine's instances report into cores since the last sample."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._last: tuple[float, float] | None = None
+
+    def sample(self, at_s: float) -> Mapping[str, float]:
+        """Return it; nothing where nothing is reported."""
+        if not isinstance(self._job, TellsInstances):
+            return {}
+        cpu_s, last = self._job.reported_cpu_s(), self._last
+        self._last = None if cpu_s is None else (at_s, cpu_s)
+        if cpu_s is None or last is None or at_s <= last[0]:
+            return {}
+        return {REPORTED: max(0.0, cpu_s - last[1]) / (at_s - last[0])}
+
+
+def with_driver(row: dict[str, float]) -> dict[str, float]:
+    """Count the driver's share as the engine's as well, where its instances are seen.
+
+    What the engine used in all is not known where some of them are on other hosts.
+    """
+    parts = {name: value for name, value in row.items() if name.endswith(f".{DRIVER}")}
+    for name, value in parts.items():
+        whole = f"{name.partition('.')[0]}.engine"
+        if whole in row:
+            row[whole] += value
+    return row
 
 
 def _sent(sender: Senders) -> Mapping[str, float]:

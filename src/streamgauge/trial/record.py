@@ -58,6 +58,8 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
         window_ms=query.window_ms,
         trigger_s=state.job.trigger_s,
         settings=dict(state.job.settings),
+        instances=state.instances,
+        clock_offsets_s=state.clock_offsets_s,
         topics=state.topics,
         sender=state.sender.model_dump() if state.sender else {},
     )

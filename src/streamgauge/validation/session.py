@@ -1,16 +1,21 @@
-"""The Spark session that validates: one per run, bounded, quiet, gone with us."""
+"""The Spark session that validates and makes data: bounded, quiet, gone with us.
+
+On this machine there is one per run. On a cluster it is an application of its own, ended as soon as
+it has done its work, so that it holds nothing that an engine's job needs.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import pyspark
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -23,11 +28,15 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Process
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.services.spark import executors
+from streamgauge.services.spark.endpoint import SparkEndpoint, places
+from streamgauge.services.spark.executors import claim
+from streamgauge.services.spark.private import CONF_DIR, private_folder
+from streamgauge.spec.trial import LEAST_MEMORY
+from streamgauge.units import format_size
 
 _SETTINGS = {
     "spark.app.name": "streamgauge-validation",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     # Records pass through in pieces and what does not fit goes to disk: little memory will do.
     "spark.driver.memory": "512m",
     # Java only moves what others have computed: compiling it well takes longer than it saves.
@@ -48,7 +57,30 @@ _SETTINGS = {
     "spark.executorEnv.OMP_NUM_THREADS": "1",
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }
+_LOCAL = SparkEndpoint("local")
 _START_S = 120.0
+_FIRST_LOOK_S = 5.0
+"""Longer than executors take on a machine that has time for them."""
+_EXECUTORS_S = 45.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cluster to work on, and how much of it to take."""
+
+    cluster: SparkEndpoint
+    executors: int
+    slots: int
+    """Of each."""
+    memory: int = LEAST_MEMORY
+    """Of each, in bytes: what they compute is in their Python workers."""
+
+    def settings(self) -> dict[str, str]:
+        """Return what an application there needs to be told, without secrets."""
+        return {
+            **self.cluster.settings(),
+            **claim(self.executors, self.slots, self.memory),
+        }
 
 
 class Session:
@@ -63,7 +95,7 @@ class Session:
         folder: Path,
         *,
         java_home: Path | None = None,
-        master: str | None = None,
+        place: Place | None = None,
         cores: int | None = None,
     ) -> None:
         """Remember what to start.
@@ -71,15 +103,28 @@ class Session:
         Args:
             folder: Gets the log `spark.log`, and while it runs a folder of temporary files.
             java_home: Folder whose `bin/java` runs Spark; None for the one that is found.
-            master: Address of a cluster; None for this machine.
+            place: A cluster; None for this machine.
             cores: On this machine; None for all that we may use.
         """
         self._log = folder / "spark.log"
         self._temporary = folder.absolute() / "spark-temporary"
         self._java_home = java_home
-        self._master = master or f"local[{cores or len(os.sched_getaffinity(0))}]"
+        self._master = f"local[{cores or len(os.sched_getaffinity(0))}]"
+        self._place = place
+        self._conf: Path | None = None
         self._jvm: Process | None = None
         self._spark: SparkSession | None = None
+
+    def move(self, place: Place | None) -> None:
+        """Work there from now on; what runs elsewhere is ended."""
+        if place != self._place:
+            self.stop()
+            self._place = place
+
+    def release(self) -> None:
+        """Hold nothing of a cluster any more; on this machine the session is kept."""
+        if self._place is not None:
+            self.stop()
 
     def get(self) -> SparkSession:
         """Return the session, started when there is none.
@@ -91,14 +136,23 @@ class Session:
             return self._spark
         self.stop()  # if its JVM died: the trial that saw it is spoilt, the next one is not
         self._temporary.mkdir(parents=True, exist_ok=True)
-        conf = SparkConf(loadDefaults=False).setMaster(self._master)
-        conf.setAll([*_SETTINGS.items(), *self._places().items()])
+        settings = {**_LOCAL.settings(), "spark.master": self._master}
+        if self._place is not None:
+            self._conf = private_folder(self._place.cluster.private_settings())
+            settings = self._place.settings()
+        conf = SparkConf(loadDefaults=False)
+        conf.setAll([*_SETTINGS.items(), *settings.items(), *self._places().items()])
         with _environment(self._variables()):
             self._spark = self._start(conf)
+        if self._place is not None:
+            self._await_executors(self._spark, self._place)
         return self._spark
 
     def stop(self) -> None:
         """Stop Spark and its JVM, which PySpark by itself leaves running until we end."""
+        if self._conf is not None:
+            shutil.rmtree(self._conf, ignore_errors=True)
+            self._conf = None
         if self._jvm is None:
             return
         if self._spark is not None and self._jvm.alive:  # else PySpark would warn
@@ -131,6 +185,29 @@ class Session:
         vars(context._accumulatorServer)["handle_error"] = lambda *_: None
         return SparkSession(context)
 
+    def _await_executors(self, spark: SparkSession, place: Place) -> None:
+        """Wait until the cluster gives us what was asked for: Spark itself would wait forever."""
+        missing = executors.missing(spark, place.executors, _FIRST_LOOK_S)
+        if missing is None:
+            return
+        workers = executors.workers(spark, places(place.cluster.master))
+        room = sum(each.room(place.slots, place.memory) for each in workers)
+        if workers and room < place.executors:
+            missing = f"there is room for {room} of {place.executors} executors"
+        else:
+            missing = executors.missing(spark, place.executors, _EXECUTORS_S)
+        if missing is None:
+            return
+        self.stop()
+        has = f"; it has {', '.join(map(str, workers))}" if workers else ""
+        raise NotReady(
+            f"the Spark cluster {place.cluster.address} does not give what is asked for:"
+            f" {missing}{has}",
+            f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
+            f" {place.slots} cores and {format_size(place.memory)} of memory; what Spark itself"
+            f" says is in {self._log}.",
+        )
+
     def _launch(self, conf: SparkConf) -> JavaGateway:
         """Start the JVM as PySpark does, but as a child of ours; it lives as long as its stdin."""
         told = self._temporary / "gateway"
@@ -162,10 +239,9 @@ class Session:
         return {
             **ENVIRONMENT,
             "JAVA_HOME": str(self._java_home or spark_java_home(find_java())),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_CONF_DIR": str(self._conf or CONF_DIR),
             "SPARK_LOCAL_DIRS": str(self._temporary),
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            **(_LOCAL if self._place is None else self._place.cluster).environment(),
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }

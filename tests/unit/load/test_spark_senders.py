@@ -11,7 +11,7 @@ from streamgauge.errors import TrialInvalid
 from streamgauge.load.links import SocketLink
 from streamgauge.load.protocol import Command, Hello, Ready
 from streamgauge.load.sender_handle import SenderHandle
-from streamgauge.load.spark_senders import _await_all, _hear, own_address
+from streamgauge.load.spark_senders import _await_all, _cluster, _hear
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_first_task_tells_how_many_the_cluster_has_room_for(driver: process.
 
 
 def test_the_address_is_on_the_way_to_the_cluster() -> None:
-    assert own_address("local[2]") == "127.0.0.1"
-    assert own_address("spark://127.0.0.1:7077") == "127.0.0.1"
-    with pytest.raises(TrialInvalid, match="cannot reach the Spark cluster"):
-        own_address("spark://no-such-host.invalid:7077")
+    assert _cluster("local[2]").host == "127.0.0.1"
+    assert _cluster("spark://127.0.0.1:7077").host == "127.0.0.1"
+    with pytest.raises(TrialInvalid, match="no way to the Spark cluster"):
+        _cluster("spark://no-such-host.invalid:7077")

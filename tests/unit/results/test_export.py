@@ -154,7 +154,7 @@ def test_whatever_can_be_asked_for_can_be_packaged(tmp_path, asked):
 
 
 def test_senders_on_each_core_of_a_cluster_are_one_where_there_is_none(tmp_path):
-    asked = {"senders": Asked("spark"), "spark_master": Asked("spark://a:1")}
+    asked = {"senders": Asked("spark=spark://a:1")}
     planned = plan_run("espbench", asked)
     folder = RunFolder.create(tmp_path / "runs", planned, ["streamgauge"], {}, "1")
     file = unpacked(folder, tmp_path / "out") / "preset.yaml"

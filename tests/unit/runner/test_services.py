@@ -2,19 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from streamgauge.runner.services import ServiceSet
 from streamgauge.services.choice import embedded
 from streamgauge.services.embedded import Embedded
-from streamgauge.trial.watch import Clock
 from tests.unit.services.toys import Toy
 
 
 def up(services: ServiceSet) -> dict[str, str]:
     """Have every service alive, and tell which try of each is."""
-    bench = services.bench(lambda: pytest.fail("no Spark"), "test", Clock())
-    return {name: endpoint.address for name, endpoint in bench.endpoints.items()}
+    return {name: service.endpoint.address for name, service in services.all_up().items()}
 
 
 def test_a_dead_service_is_started_again_with_all_that_need_it() -> None:

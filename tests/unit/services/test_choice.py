@@ -117,7 +117,7 @@ def test_whatever_is_set_is_taken_or_refused(values: dict[str, str]) -> None:
 
 
 def test_unknown_services_are_named_and_none_means_all() -> None:
-    assert choice.check_names([]) == ["kafka", "postgres", "redis"]
+    assert choice.check_names([]) == ["kafka", "postgres", "redis", "spark"]
     assert choice.check_names(["postgres", "postgres"]) == ["postgres"]
     with pytest.raises(UsageError, match="unknown service 'kafak'") as raised:
         choice.check_names(["kafak"])

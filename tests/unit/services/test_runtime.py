@@ -9,7 +9,7 @@ from streamgauge.files import write_atomically
 from streamgauge.process import Seen
 from streamgauge.services import runtime
 from streamgauge.services.choice import check_names, embedded
-from streamgauge.services.kafka.embedded import _escape
+from streamgauge.services.java import property_value
 from streamgauge.services.postgres.embedded import reachable
 from streamgauge.services.runtime import Instance, InstanceRecord
 
@@ -141,12 +141,12 @@ def test_a_closed_folder_is_out_of_another_users_reach(tmp_path: Path) -> None:
 
 
 def test_java_properties_carry_any_path() -> None:
-    assert _escape("/a b/é\\😀") == "/a b/\\u00e9\\\\\\ud83d\\ude00"
+    assert property_value("/a b/é\\😀") == "/a b/\\u00e9\\\\\\ud83d\\ude00"
 
 
 def test_unknown_services_list_the_known_and_the_nearest() -> None:
-    assert check_names([]) == ["kafka", "postgres", "redis"]
+    assert check_names([]) == ["kafka", "postgres", "redis", "spark"]
     assert check_names(["postgres", "postgres"]) == ["postgres"]
     with pytest.raises(UsageError, match="unknown service") as raised:
         check_names(["postgre"])
-    assert raised.value.remedy == "Did you mean postgres? Known: kafka, postgres, redis."
+    assert raised.value.remedy == "Did you mean postgres? Known: kafka, postgres, redis, spark."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
 from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.spec.endpoints import Endpoint, Endpoints, secret, unwritten
+from streamgauge.spec.endpoints import Endpoint, Endpoints, places_in, secret, unwritten
 from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 
@@ -109,3 +109,10 @@ def test_all_places_of_a_trial_are_known_by_what_is_in_them() -> None:
     assert endpoints.read == {"sensor1": "t1", "prices": "t2"}
     assert endpoints.places == {"sensor1": "t1", "prices": "t2", "middle": "t3", "out": "out"}
     assert "out" not in replace(endpoints, output=None).places
+
+
+def test_servers_are_read_from_an_address() -> None:
+    assert places_in("a:1,b:2") == [("a", 1), ("b", 2)]
+    assert places_in("postgresql://db.example:5432/bench") == [("db.example", 5432)]
+    assert places_in("grpc://[::1]:7") == [("::1", 7)]
+    assert places_in("yarn") == []

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
 from streamgauge import registry
 from streamgauge.engines.job import ProcessJob, start_job
+from streamgauge.engines.spark.executors import ClusterJob
 from streamgauge.engines.spark.facts import query_facts
-from streamgauge.engines.spark.settings import Size, resolve
+from streamgauge.engines.spark.settings import Size, checkpoint, resolve
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import NotReady
 from streamgauge.jobfile import SCRATCH, JobSpec
 from streamgauge.services import jars
+from streamgauge.services.endpoints import secrets_of
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
+from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.services.spark.private import CONF_DIR, private_folder, spark_home
 from streamgauge.spec.endpoints import Endpoints
+from streamgauge.spec.engine import Job
 from streamgauge.spec.jobs import Modes, Problem, Resources
-
-CONF_DIR = Path(__file__).parent / "conf"
 
 
 class SparkEngine:
-    """Structured Streaming in one Java process, its tasks in threads."""
+    """Structured Streaming: in one Java process, or with its tasks in executors of a cluster."""
 
     name: ClassVar[str] = "spark"
     answers: ClassVar[bool] = True
+    cluster: ClassVar[str] = SparkEndpoint.service
     jars: ClassVar[tuple[str, ...]] = ("spark-kafka", "postgres-jdbc")
 
     def check(self) -> list[Problem]:
@@ -54,8 +58,9 @@ class SparkEngine:
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
         facts = query_facts(job.workload, job.query)
+        ours = min(len(os.sched_getaffinity(0)), job.cores or sys.maxsize)
         size = Size(
-            cpus=min(len(os.sched_getaffinity(0)), job.cores or sys.maxsize),
+            cpus=ours if job.instances is None else job.instances * job.instance_cores,
             input_partitions=job.partitions * len(_streams(job)),
         )
         mode, trigger_s, settings = resolve(job, facts, size)
@@ -67,6 +72,8 @@ class SparkEngine:
             closed_by_records=mode in facts.closed_by_records,
             checkpoint_s=facts.checkpoint_s if mode == "realtime" else None,
             settings=settings,
+            instance_slots=int(settings["spark.executor.cores"]) if job.instances else None,
+            checkpoint=checkpoint(job, mode),
         )
 
     def modes(self, workload: str, query: str) -> Modes:
@@ -74,22 +81,28 @@ class SparkEngine:
         facts = query_facts(workload, query)
         return Modes(facts.modes, {str(mode): reason for mode, reason in facts.refused.items()})
 
-    def start(
-        self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path
-    ) -> ProcessJob:
+    def start(self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> Job:
         """Start the job's process; checkpoints and shuffle files last until it is cleaned up."""
-        private = {
+        local = {
             "spark.jars": ",".join(str(path) for name in _jars(job) for path in jars.ensure(name)),
             "spark.local.dir": str(folder.absolute() / SCRATCH / "local"),
         }
-        return start_job(
-            [sys.executable, "-m", "streamgauge.engines.spark.job"],
-            replace(job, settings={**job.settings, **private}),
-            endpoints,
-            resources,
-            folder,
-            env=_environment(),
-        )
+        program = [sys.executable, "-m", "streamgauge.engines.spark.job"]
+
+        def start(settings: Mapping[str, str], env: Mapping[str, str]) -> ProcessJob:
+            told = replace(job, settings={**job.settings, **local, **settings})
+            return start_job(program, told, endpoints, resources, folder, env=env)
+
+        if job.instances is None:
+            return start({}, _environment(SparkEndpoint("local"), CONF_DIR))
+        cluster = SparkEndpoint.of(resources.cluster)
+        conf = private_folder({**cluster.private_settings(), **_executors_secrets(endpoints)})
+        try:
+            started = start(cluster.settings(), _environment(cluster, conf))
+        except BaseException:
+            shutil.rmtree(conf, ignore_errors=True)
+            raise
+        return ClusterJob(started, folder, conf)
 
 
 def _jars(job: JobSpec) -> tuple[str, ...]:
@@ -102,20 +115,19 @@ def _streams(job: JobSpec) -> tuple[str, ...]:
     return registry.load("workloads", job.workload).queries[job.query].streams
 
 
-def _environment() -> dict[str, str]:
-    """Return what keeps the job to itself: this Python, one Java, loopback, no user's settings."""
-    spec = find_spec("pyspark")
-    assert spec is not None, "PySpark is a dependency of this package"
-    assert spec.origin is not None
+def _executors_secrets(endpoints: Endpoints) -> dict[str, str]:
+    """Return what gives executors the variables that hold secrets."""
+    return {f"spark.executorEnv.{name}": text for name, text in secrets_of(endpoints).items()}
+
+
+def _environment(cluster: SparkEndpoint, conf: Path) -> dict[str, str]:
+    """Return what keeps the job to itself: this Python, one Java, no user's settings."""
     return {
         **ENVIRONMENT,
         "JAVA_HOME": str(spark_java_home(find_java())),
-        "SPARK_HOME": str(Path(spec.origin).parent),
-        "SPARK_CONF_DIR": str(CONF_DIR),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        # Else the workers take the system's Python and miss every package.
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_CONF_DIR": str(conf),
+        **cluster.environment(),
         "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
         # The workers are as many as there are slots; threads of NumPy would fight with them.
         "OMP_NUM_THREADS": "1",

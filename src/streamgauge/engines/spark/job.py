@@ -9,11 +9,12 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -21,6 +22,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from streamgauge import registry
 from streamgauge.engines import job as jobs
+from streamgauge.engines.spark.cluster import Executors, listening
 from streamgauge.engines.spark.facts import QueryFacts, query_facts
 from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext
@@ -36,23 +38,33 @@ def main(argv: list[str]) -> int:
     """Run the query of a job file until told to stop; return the exit code."""
     path = Path(argv[1])
     job, endpoints = jobs.read(path)
-    with _session(job) as spark, ProgressWriter(job.progress) as writer:
+    with ExitStack() as stack:
+        reported = listening(job, stack)
+        spark = stack.enter_context(_session(job, {} if reported is None else reported.settings()))
+        writer = stack.enter_context(ProgressWriter(job.progress))
         reporter = ProgressReporter(endpoints, writer, collection_time(spark))
         reporter.listen(spark)
-        checkpoint = Path(job.scratch) / "checkpoint"
-        query = start(spark, job, endpoints, checkpoint)
+        executors = None if job.instances is None else Executors(spark, path.parent, reported)
+        if executors is not None and (missing := executors.await_all(job.instances or 0)):
+            sys.stderr.write(f"{missing}\n")
+            return 1
+        here = Path(job.scratch) / "checkpoint"
+        stored = here if job.checkpoint is None else f"{job.checkpoint}/{endpoints.group}"
+        query = start(spark, job, endpoints, stored)
         while query.isActive:
             if job.mode == "continuous":
-                reporter.report_epoch(checkpoint)
+                reporter.report_epoch(Path(unquote(urlsplit(str(stored)).path)))
             else:
                 reporter.report_status(query)
+            if executors is not None:
+                executors.tell()
             time.sleep(POLL_S)
         sys.stderr.write(f"the query ended: {query.exception() or 'it gave no reason'}\n")
     return 1
 
 
 def start(
-    spark: SparkSession, job: JobSpec, endpoints: Endpoints, checkpoint: Path
+    spark: SparkSession, job: JobSpec, endpoints: Endpoints, checkpoint: str | Path
 ) -> StreamingQuery:
     """Start the job's query between its topics."""
     facts = query_facts(job.workload, job.query)
@@ -92,10 +104,10 @@ def _ms(seconds: float) -> int:
 
 
 @contextmanager
-def _session(job: JobSpec) -> Iterator[SparkSession]:
+def _session(job: JobSpec, more: Mapping[str, str]) -> Iterator[SparkSession]:
     """Start Spark, and silence it at the end: a task that is cut off complains at length."""
     builder = SparkSession.builder.appName(f"streamgauge {job.workload} {job.query}")
-    for key, value in placed(job.settings, "spark.").items():
+    for key, value in {**placed(job.settings, "spark."), **more}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     try:

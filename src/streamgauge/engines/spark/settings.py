@@ -6,6 +6,8 @@ to the Kafka sink. The rest describes: `mode`, `profile`, `trigger`, and the opt
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -15,11 +17,12 @@ from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.transports import transport_part
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.jobfile import JobSpec
+from streamgauge.services.spark.executors import claim
 
 Profile = Literal["tuned", "defaults"]
 PROFILES: tuple[Profile, ...] = ("tuned", "defaults")
 
-OPTIONS = ("mode", "trigger", "profile", "store", "conf.KEY")
+OPTIONS = ("mode", "trigger", "profile", "store", "checkpoint", "conf.KEY")
 CONF = "conf."
 PLACES = ("spark.", "source.", "sink.")
 
@@ -34,16 +37,15 @@ _ROCKSDB = {
     )
 }
 
+_CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 
 # What stays in every profile: nothing here makes Spark faster.
 _BASE = {
-    "spark.driver.bindAddress": "127.0.0.1",
     # A JVM without memory is dead, but would neither say so nor notice that its parent is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
@@ -51,9 +53,11 @@ _BASE = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_ONE_PROCESS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
 _TUNED = {
     # Checkpoints lie on a local disk, where a rename is atomic: no need for the costlier way.
-    "spark.sql.streaming.checkpointFileManagerClass": _FILE_CHECKPOINTS,
+    _CHECKPOINT_MANAGER: _FILE_CHECKPOINTS,
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
 }
@@ -64,6 +68,7 @@ class Size:
     """What a job has to be cut for."""
 
     cpus: int
+    """Of all instances together, where there are several."""
     input_partitions: int
     """Of all input streams together."""
 
@@ -90,9 +95,15 @@ def resolve(
         settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
     if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
+    if not on_this_machine(checkpoint(job, mode)):
+        settings.pop(_CHECKPOINT_MANAGER, None)
     settings |= {**_store(job, mode, facts, chosen), **facts.needed(job), **_conf(job.options)}
     partitions = int(settings.get("spark.sql.shuffle.partitions", SHUFFLE_PARTITIONS))
-    settings.setdefault("spark.master", f"local[{slots(mode, facts, size, partitions)}]")
+    needed = slots(mode, facts, size, partitions)
+    if job.instances is None:
+        settings = {"spark.master": f"local[{needed}]", **_ONE_PROCESS, **settings}
+    else:
+        settings = {**executors(job, needed), **settings}
     settings |= {"mode": mode, "profile": profile, "trigger": _describe(mode, facts, trigger_s)}
     settings |= chosen
     return mode, trigger_s, settings
@@ -110,6 +121,45 @@ def slots(mode: Mode, facts: QueryFacts, size: Size, shuffle_partitions: int) ->
         "microbatch": 1,
     }
     return max(size.cpus, needed[mode])
+
+
+def checkpoint(job: JobSpec, mode: Mode) -> str | None:
+    """Return the URI of the folder for what the query stores, where one was named.
+
+    Raises:
+        UsageError: It is no place for this job.
+    """
+    uri = job.options.get("checkpoint")
+    if uri is None:
+        return None
+    if job.instances is None:
+        raise UsageError(
+            "-E checkpoint is for executors that share no disk, and there are none",
+            "Leave it out, or add --instances N.",
+        )
+    if not re.match(r"[a-z][a-z0-9+.-]*:/", uri):
+        raise UsageError(
+            f"-E checkpoint={uri} is no URI", "Write it like file:/shared/folder or s3a://…."
+        )
+    if mode == "continuous" and not on_this_machine(uri):
+        raise UsageError(
+            f"-E checkpoint={uri}: the progress of mode continuous is read from its checkpoint,"
+            " which must be in a folder of this machine",
+            "Use a file: URI of a shared folder, or another mode.",
+        )
+    return uri
+
+
+def on_this_machine(uri: str | None) -> bool:
+    """Tell whether a place is in this machine's own file system."""
+    return uri is None or uri.startswith("file:")
+
+
+def executors(job: JobSpec, slots: int) -> dict[str, str]:
+    """Return what gives a job its instances, with room for so many tasks at once in all of them."""
+    assert job.instances is not None
+    each = max(job.instance_cores, math.ceil(slots / job.instances))
+    return claim(job.instances, each, job.instance_memory)
 
 
 def placed(settings: Mapping[str, str], place: str) -> dict[str, str]:
@@ -179,11 +229,10 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
                 f"setting {key!r} has no place to go",
                 "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
             )
-    master = conf.get("spark.master", "local")
-    if not master.startswith("local"):
+    if "spark.master" in conf and not conf["spark.master"].startswith("local"):
         raise UsageError(
-            f"spark.master={master}: what a cluster's executors use would not be counted",
-            "Leave it out: the engine runs on this machine, on as many CPUs as --cores says.",
+            f"spark.master={conf['spark.master']} is no setting of the session",
+            "Use --instances N, and --spark-master URL for a cluster of yours.",
         )
     return conf
 

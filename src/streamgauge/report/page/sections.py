@@ -55,6 +55,7 @@ def set_up(run: RunView) -> Markup:
         ("queries", ", ".join(spec.queries)),
         ("experiment", f"{spec.experiment}{preset}"),
         ("services", setup.services(spec)),
+        *setup.instances(run.results),
     ]
     blocks = (facts, setup.machine(run.record), setup.versions(run.record))
     rows = setup.differences(spec)

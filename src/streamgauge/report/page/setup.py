@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamgauge import registry
 from streamgauge.results.folder import RunRecord
-from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import LoadSpec, ResourceSpec
+from streamgauge.spec.run import RESOURCES, RunSpec
+from streamgauge.spec.trial import LoadSpec, ResourceSpec, TrialResult
 from streamgauge.units import format_duration, format_rate, format_size
 
 _MACHINE = {
@@ -19,7 +19,7 @@ _MACHINE = {
     "memory_bytes": "memory",
     "ceiling": "noop ceiling",
 }
-_FIELDS = {"cores": "resources"}
+_FIELDS = dict.fromkeys(RESOURCES, "resources")
 
 
 def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
@@ -34,7 +34,10 @@ def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
         if field == "experiment_options":
             found += [(key, *pair, origin) for key, pair in _options(spec).items()]
             continue
-        if isinstance(value, LoadSpec):
+        if isinstance(value, ResourceSpec):
+            own, usual = getattr(value, name), getattr(default, name)
+            found.append((name, _resource(name, own), _resource(name, usual), origin))
+        elif isinstance(value, LoadSpec):
             found += [(f"load {key}", *pair, origin) for key, pair in _load(value).items()]
         else:
             found.append((name, _write(field, value), _write(field, default), origin))
@@ -58,6 +61,15 @@ def services(spec: RunSpec) -> str:
     return ", ".join(told) if told else "embedded, everything on this machine"
 
 
+def instances(results: Sequence[TrialResult]) -> list[tuple[str, str]]:
+    """Tell into how many instances the engine was cut, and on which hosts they ran."""
+    cuts = dict.fromkeys(
+        each.spec.resources.told() for each in results if each.spec.resources.instances is not None
+    )
+    hosts = dict.fromkeys(seen.host for each in results for seen in each.instances)
+    return [("instances", f"{'; '.join(cuts)} on {', '.join(hosts)}")] if cuts else []
+
+
 def _write(field: str, value: Any) -> str:
     """Write a value as people write it."""
     if value is None or value in ({}, (), []):
@@ -74,11 +86,15 @@ def _write(field: str, value: Any) -> str:
         return ", ".join(f"{key}={_write(key, item)}" for key, item in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, ResourceSpec):
-        return _write("cores", value.cores)
     if isinstance(value, tuple | list):
         return ", ".join(_write("", each) for each in value)
     return str(value)
+
+
+def _resource(name: str, value: int | None) -> str:
+    if name == "instance_memory" and value is not None:
+        return format_size(value)
+    return _write(name, value)
 
 
 def _options(spec: RunSpec) -> dict[str, tuple[str, str]]:

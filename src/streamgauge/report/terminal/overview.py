@@ -7,6 +7,7 @@ from rich.text import Text
 
 from streamgauge.report.view import View, view_of
 from streamgauge.results.folder import RunFolder, printable
+from streamgauge.spec.run import RunSpec
 from streamgauge.units import format_rate
 
 
@@ -19,10 +20,18 @@ def render(folder: RunFolder) -> RenderableType:
     return Group(*parts)
 
 
+def _instances(spec: RunSpec) -> str:
+    """Tell of the executors; how many is in the table where it was varied."""
+    varied = any(name.startswith("instance") for name in spec.vary)
+    return "instances as varied" if varied else spec.resources.told()
+
+
 def _headline(view: View) -> Text:
     record = view.record
     line = Text(record.spec.subject, style="bold")
     line.append(f" · {record.machine.get('cores')} cores", style="dim")
+    if record.spec.resources.instances is not None:
+        line.append(f", {_instances(record.spec)}", style="dim")
     if not record.spec.services:
         line.append(", everything on one machine", style="dim")
     if (ceiling := view.ceiling()) is not None:

@@ -22,6 +22,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    brokers: int = Field(default=1, ge=1, le=9)
+    """Brokers of an embedded cluster."""
     replication: int = Field(default=1, ge=1)
     """Replication factor of the topics that are created."""
     topic: dict[str, str] = {}
@@ -58,13 +60,18 @@ class Kafka:
         from streamgauge.services.kafka.embedded import EmbeddedKafka
 
         assert isinstance(settings, Settings)
-        if settings.replication > 1:
+        if settings.replication > settings.brokers:
             raise UsageError(
-                f"-S kafka.replication={settings.replication}: the embedded one is a single broker",
-                "Leave it out, or give a cluster: --kafka HOST:PORT.",
+                f"-S kafka.replication={settings.replication}: there would be"
+                f" {settings.brokers} broker(s)",
+                f"Add -S kafka.brokers={settings.replication}, or give a cluster:"
+                " --kafka HOST:PORT.",
             )
         return EmbeddedKafka(
-            options, replication=settings.replication, topic_settings=settings.topic
+            options,
+            brokers=settings.brokers,
+            replication=settings.replication,
+            topic_settings=settings.topic,
         )
 
     def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Endpoint:
@@ -76,6 +83,11 @@ class Kafka:
         from streamgauge.services.kafka.given import GivenKafka
 
         assert isinstance(settings, Settings)
+        if "brokers" in settings.model_fields_set:
+            raise UsageError(
+                f"-S kafka.brokers is for a cluster of our own, not for {endpoint.address}",
+                "Leave it out.",
+            )
         found = replace(
             KafkaEndpoint.of(endpoint),
             replication=settings.replication,

@@ -41,15 +41,15 @@ _HOPELESS = {KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION}
 T = TypeVar("T")
 
 
-def is_up(endpoint: KafkaEndpoint, cluster_id: str) -> bool:
-    """Tell whether this very cluster answers; a stranger may have taken the port."""
+def is_up(endpoint: KafkaEndpoint, cluster_id: str, brokers: int = 1) -> bool:
+    """Tell whether this very cluster answers, whole; a stranger may have taken the port."""
     try:
         admin = AdminClient(endpoint.client_settings(**_IMPATIENT), logger=LOG)
         found = admin.list_topics(timeout=1)
     except KafkaException:
         return False
     ours = found.cluster_id == cluster_id
-    return ours and bool(found.brokers) and found.controller_id >= 0
+    return ours and len(found.brokers) >= brokers and found.controller_id >= 0
 
 
 class KafkaAdmin:
@@ -165,6 +165,11 @@ class KafkaAdmin:
         if groups:
             for group, future in self._client.delete_consumer_groups(list(groups)).items():
                 self._gone(future, f"cannot delete group {group}", *NO_GROUP_YET)
+
+    def brokers(self) -> list[tuple[str, int]]:
+        """Return host and port of each broker, as it tells clients."""
+        found = self._client.list_topics(timeout=self._limit_s).brokers.values()
+        return [(str(each.host), int(each.port)) for each in found]
 
     def topics(self, prefix: str) -> list[str]:
         """Return the topics whose names begin like that."""

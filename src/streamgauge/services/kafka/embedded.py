@@ -1,4 +1,4 @@
-"""An embedded Kafka: one node, KRaft, loopback only, without password."""
+"""An embedded Kafka: one broker or several, KRaft, loopback only, without password."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import base64
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.errors import NotReady
@@ -13,7 +15,7 @@ from streamgauge.files import write_atomically
 from streamgauge.process import Process
 from streamgauge.services import jars
 from streamgauge.services.embedded import Embedded
-from streamgauge.services.java import ENVIRONMENT, Java, find_java
+from streamgauge.services.java import ENVIRONMENT, Java, find_java, property_value
 from streamgauge.services.kafka.endpoint import JmxEndpoint, KafkaEndpoint
 from streamgauge.services.running import Options
 from streamgauge.services.runtime import Instance
@@ -28,7 +30,6 @@ _JVM = [
 ]
 _SETTINGS = {
     "process.roles": "broker,controller",
-    "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "PLAINTEXT",
@@ -37,10 +38,7 @@ _SETTINGS = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "num.network.threads": "2",
     "num.io.threads": "2",
@@ -52,19 +50,39 @@ _SETTINGS = {
 }
 
 
+_INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+_MOST_COPIES = 3
+"""Of Kafka's own topics, where there are so many brokers."""
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A server that is broker and controller at once."""
+
+    number: int
+    port: int
+    controller_port: int
+
+    @property
+    def voter(self) -> str:
+        """Return it as the others know it."""
+        return f"{self.number}@127.0.0.1:{self.controller_port}"
+
+
 class EmbeddedKafka(Embedded[KafkaEndpoint]):
-    """A broker of our own.
+    """A broker of our own, or a cluster of them.
 
     Args:
         options: How to start it.
         settings: Broker settings on top of ours.
         client: librdkafka settings that clients then need.
         class_path: Jars or folders with further classes for the broker.
+        brokers: How many there are.
         replication: Of the topics that clients create.
         topic_settings: Of those topics, on top of ours.
 
-    Where the options want it, it tells what it counts by JMX: on loopback, to who knows a
-    generated password.
+    Where the options want it, a single broker tells what it counts by JMX: on loopback, to who
+    knows a generated password. Of several none could tell for all.
     """
 
     name = "kafka"
@@ -78,6 +96,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         settings: Mapping[str, str] | None = None,
         client: Mapping[str, str] | None = None,
         class_path: Sequence[Path] = (),
+        brokers: int = 1,
         replication: int = 1,
         topic_settings: Mapping[str, str] | None = None,
     ) -> None:
@@ -85,6 +104,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         self._settings = dict(settings or {})
         self._client = dict(client or {})
         self._extra = tuple(class_path)
+        self._brokers = brokers
         self._replication = replication
         self._topic_settings = dict(topic_settings or {})
         self._java: Java | None = None
@@ -99,35 +119,47 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
 
     def initialize(self, instance: Instance) -> None:
         """Format the storage."""
-        self._write_config(instance, port=9092, controller_port=9093)  # ports do not matter yet
+        # The ports do not matter yet.
+        nodes = [_Node(number, 9092, 9093) for number in range(1, self._brokers + 1)]
         self._cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
         # With =, since an id that begins with a dash would be read as an option.
-        arguments = ["format", f"--cluster-id={self._cluster}", "-c", str(_config(instance))]
+        arguments = ["format", f"--cluster-id={self._cluster}", "-c"]
         # Over in a second: what the thorough compiler costs never pays.
         jvm = ["-XX:TieredStopAtLevel=1"]
-        with self._run(
-            instance, instance.log, "kafka.tools.StorageTool", arguments, jvm
-        ) as format_:
-            if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
-                raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
+        tool = "kafka.tools.StorageTool"
+        with ExitStack() as stack:
+            formatting = []
+            for node in nodes:
+                config = self._write_config(instance, node, nodes)
+                format_ = self._run(instance, instance.log, tool, [*arguments, config], jvm)
+                formatting.append(stack.enter_context(format_))
+            for format_ in formatting:
+                if not format_.wait(FORMAT_WITHIN_S) or format_.exit_code != 0:
+                    raise NotReady(f"cannot format Kafka's storage: {format_.failure()}")
 
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], KafkaEndpoint]:
-        """Start the broker."""
-        port, controller_port = self.options.choose_port(), self.options.choose_port()
-        self._write_config(instance, port, controller_port)
-        jmx = _open_jmx(instance, self.options.choose_port()) if self.options.counts else None
+        """Start the brokers."""
+        choose = self.options.choose_port
+        nodes = [_Node(number, choose(), choose()) for number in range(1, self._brokers + 1)]
+        tells = self.options.counts and self._brokers == 1
+        jmx = _open_jmx(instance, choose()) if tells else None
         jvm = _jmx_arguments(instance, jmx) if jmx else []
-        broker = self._run(instance, log, "kafka.Kafka", [str(_config(instance))], jvm)
+        brokers = []
+        for node in nodes:
+            config = self._write_config(instance, node, nodes)
+            beside = log if node is nodes[0] else log.with_stem(f"{log.stem}-{node.number}")
+            brokers.append(self._run(instance, beside, "kafka.Kafka", [config], jvm))
+        bootstrap = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
         endpoint = KafkaEndpoint(
-            f"127.0.0.1:{port}", self._client, jmx, self._replication, self._topic_settings
+            bootstrap, self._client, jmx, self._replication, self._topic_settings
         )
-        return [broker], endpoint
+        return brokers, endpoint
 
     def is_ready(self, endpoint: KafkaEndpoint) -> bool:
         """Ask for the brokers and the controller; a stranger may answer on a port it took."""
         from streamgauge.services.kafka.admin import is_up
 
-        return is_up(endpoint, self._cluster)
+        return is_up(endpoint, self._cluster, self._brokers)
 
     def address(self, endpoint: KafkaEndpoint) -> str:
         """Return host and port."""
@@ -150,17 +182,22 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
             env=ENVIRONMENT,
         )
 
-    def _write_config(self, instance: Instance, port: int, controller_port: int) -> None:
-        controller = f"127.0.0.1:{controller_port}"
-        ports = {
-            "controller.quorum.voters": f"1@{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-            "log.dirs": str(instance.data / "topics"),
+    def _write_config(self, instance: Instance, node: _Node, nodes: Sequence[_Node]) -> str:
+        listener = f"PLAINTEXT://127.0.0.1:{node.port}"
+        copies = str(min(len(nodes), _MOST_COPIES))
+        own = {
+            "node.id": str(node.number),
+            "controller.quorum.voters": ",".join(each.voter for each in nodes),
+            "listeners": f"{listener},CONTROLLER://127.0.0.1:{node.controller_port}",
+            "advertised.listeners": listener,
+            "log.dirs": str(instance.data / f"topics-{node.number}"),
+            **{f"{topic}.replication.factor": copies for topic in _INTERNAL_TOPICS},
         }
-        settings = {**_SETTINGS, **ports, **self._settings}
-        lines = (f"{key}={_escape(value)}\n" for key, value in settings.items())
-        _config(instance).write_text("".join(lines), encoding="ascii")
+        settings = {**_SETTINGS, **own, **self._settings}
+        lines = (f"{key}={property_value(value)}\n" for key, value in settings.items())
+        config = instance.folder / f"server-{node.number}.properties"
+        config.write_text("".join(lines), encoding="ascii")
+        return str(config)
 
 
 def _open_jmx(instance: Instance, port: int) -> JmxEndpoint:
@@ -185,14 +222,3 @@ def _jmx_arguments(instance: Instance, jmx: JmxEndpoint) -> list[str]:
         "-Djava.rmi.server.hostname=127.0.0.1",
         *(f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in remote.items()),
     ]
-
-
-def _config(instance: Instance) -> Path:
-    return instance.folder / "server.properties"
-
-
-def _escape(value: str) -> str:
-    """Write a value as Java's property files have it: backslashes doubled, ASCII only."""
-    units = value.replace("\\", "\\\\").encode("utf-16-be")
-    codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
-    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)

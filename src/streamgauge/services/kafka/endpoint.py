@@ -50,6 +50,12 @@ class KafkaEndpoint(Endpoint):
         """Return the address as it may be shown."""
         return self.bootstrap
 
+    def places(self) -> list[tuple[str, int]]:
+        """Return where the brokers say they are: clients connect to these, whatever we named."""
+        from streamgauge.services.kafka.admin import KafkaAdmin
+
+        return KafkaAdmin(self).brokers()
+
     @classmethod
     def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
         """Bring together the address and the client settings of the file that is named."""

@@ -48,7 +48,7 @@ def test_a_trigger_interval_is_read() -> None:
         ({"mode": "microbatch", "trigger": "often"}, "'often' is no duration"),
         ({"profile": "fast"}, "unknown profile of spark 'fast'"),
         ({"conf__linger": "5"}, "setting 'linger' has no place to go"),
-        ({"conf__spark.master": "spark://a:7077"}, "executors use would not be counted"),
+        ({"conf__spark.master": "spark://a:7077"}, "is no setting of the session"),
         ({"treshold": "5"}, "unknown option of spark 'treshold'"),
     ],
 )

@@ -83,11 +83,18 @@ def test_what_was_not_sampled_is_a_gap(tmp_path: Path) -> None:
 
 def test_roles_that_nobody_knows_come_after_those_that_are_known(tmp_path: Path) -> None:
     cpu = np.full(74, 0.5)
-    names = ("cpu.t", "cpu.cache", "cpu.broker", "cpu.engine.driver", "cpu.engine")
+    names = ("cpu.t", "cpu.cache", "cpu.broker", "cpu.queue.driver", "cpu.engine")
     shown = write(tmp_path, at=seconds(), **dict.fromkeys(names, cpu)).by_role("cpu")
-    assert list(shown) == ["t", "engine", "broker", "cache", "engine.driver", "“t”"]
+    assert list(shown) == ["t", "engine", "broker", "cache", "queue.driver", "“t”"]
     assert shown["t"] == list(range(-10, 64))
     assert shown["cache"] == [0.5] * 74
+
+
+def test_a_part_of_another_role_is_not_counted_twice(tmp_path: Path) -> None:
+    cpu = np.full(74, 0.5)
+    names = ("cpu.engine.driver", "cpu.engine", "cpu.sender")
+    timeline = write(tmp_path, at=seconds(), **dict.fromkeys(names, cpu))
+    assert list(timeline.by_role("cpu")) == ["t", "engine", "sender"]
 
 
 def test_long_trials_are_told_in_wider_bins(tmp_path: Path) -> None:

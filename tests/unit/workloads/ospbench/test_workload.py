@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.load import arrivals
 from streamgauge.load.payloads import rendered
 from streamgauge.planning import load_engine, settle
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.workloads.ospbench import Ospbench, data

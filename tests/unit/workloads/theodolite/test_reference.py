@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.engines.reference.parts import BringsBuffer
 from streamgauge.engines.reference.windows import Buffer
-from streamgauge.spec.engine import JobSpec
+from streamgauge.jobfile import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.theodolite import Theodolite, data, reference
 from streamgauge.workloads.theodolite.parameters import Parameters

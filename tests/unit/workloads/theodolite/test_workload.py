@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from streamgauge.errors import UsageError
+from streamgauge.jobfile import JobSpec
 from streamgauge.planning import load_engine, settle
-from streamgauge.spec.engine import JobSpec
 from streamgauge.spec.form import JSON
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Span

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.measure import behind, trend
 from streamgauge.measure.statistics import Floats
-from streamgauge.metrics import in_order
+from streamgauge.metrics import in_order, wholes
 from streamgauge.report.charts.data.time_frame import Frame, series_name
 from streamgauge.spec.values import Json
 
@@ -68,7 +68,7 @@ class Timeline:
 
     def by_role(self, family: str, unit: float = 1.0, digits: int = 3) -> dict[str, Json]:
         """Return a resource by role, in the order of the roles."""
-        roles = in_order(name.partition(".")[2] for name in self.columns(family))
+        roles = wholes(in_order(name.partition(".")[2] for name in self.columns(family)))
         names = {series_name(role): f"{family}.{role}" for role in roles}
         return self._sampled(names, unit, digits)
 

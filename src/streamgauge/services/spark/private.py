@@ -1,0 +1,39 @@
+"""Configuration folders of Spark programs: where secrets are, since a command line shows all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from streamgauge.files import write_atomically
+from streamgauge.services import runtime
+from streamgauge.services.java import property_value
+
+CONF_DIR = Path(__file__).parent / "conf"
+"""What everybody may read."""
+DEFAULTS = "spark-defaults.conf"
+
+
+def spark_home() -> Path:
+    """Return the folder of the Spark that PySpark brings."""
+    spec = find_spec("pyspark")
+    assert spec is not None, "PySpark is a dependency of this package"
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def write_private(file: Path, settings: Mapping[str, str]) -> None:
+    """Write settings that only this user may read."""
+    lines = (f"{key}={property_value(value)}\n" for key, value in settings.items())
+    write_atomically(file, "".join(lines), 0o600)
+
+
+def private_folder(settings: Mapping[str, str]) -> Path:
+    """Make a configuration folder, closed to others, that gives these settings to Spark."""
+    folder = runtime.owned_folder("spark-conf")
+    for file in CONF_DIR.iterdir():
+        shutil.copy(file, folder)
+    write_private(folder / DEFAULTS, settings)
+    return folder

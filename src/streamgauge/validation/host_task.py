@@ -1,0 +1,68 @@
+"""What a task finds on the host where it runs; imports only what executors have."""
+
+from __future__ import annotations
+
+import platform
+import socket
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from streamgauge.services.given import measure_offset
+
+_CONNECT_S = 5.0
+TIME = struct.Struct("!d")
+"""An answer of who tells the time: epoch seconds."""
+Target = tuple[str, str, int]
+"""What is to be reached, as it is called, with host and port."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a task has found where it ran."""
+
+    address: str
+    python: str
+    clock_offset_s: float
+    """Its clock − ours."""
+    unreachable: tuple[str, ...]
+    """What it cannot connect to, each with the reason."""
+
+
+def tell(
+    harness: tuple[str, int], targets: Sequence[Target], numbers: Iterable[int]
+) -> Iterator[Host]:
+    """Tell it for each number of a task."""
+    for _ in numbers:
+        with socket.create_connection(harness, _CONNECT_S) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ahead_s = measure_offset(partial(_ask_time, connection))
+            address = str(connection.getsockname()[0])
+        problems = (_unreachable(*target) for target in targets)
+        yield Host(
+            address,
+            platform.python_version(),
+            -ahead_s,
+            tuple(problem for problem in problems if problem),
+        )
+
+
+def _ask_time(connection: socket.socket) -> float:
+    connection.sendall(b"?")
+    told = b""
+    while len(told) < TIME.size:
+        told += connection.recv(TIME.size - len(told)) or _broken_off()
+    return float(TIME.unpack(told)[0])
+
+
+def _broken_off() -> bytes:
+    raise ConnectionError("the harness does not tell its time")
+
+
+def _unreachable(name: str, host: str, port: int) -> str | None:
+    try:
+        socket.create_connection((host, port), _CONNECT_S).close()
+    except OSError as error:
+        return f"{name} at {host}:{port} ({error.strerror or error})"
+    return None
