@@ -1,4 +1,4 @@
-"""The command that repeats a run: what was typed, and the variables that were heeded."""
+"""The command that repeats a run: what was typed, and the variables that set an option."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ def repeat_command(
         context: What the command line was parsed to.
         spec: What was planned from it.
         arguments: The words after the program's name.
-        environ: Where the options' twins are.
+        environ: The environment, in which options may be set.
     """
     of_services = {variable(name) for name in choice.names()}
-    twins = {name: environ[name] for name in _twins(context) if name not in of_services}
+    used = {name: environ[name] for name in _variables(context) if name not in of_services}
     typed = ["streamgauge", *arguments]
     for service, address in spec.services.items():
-        twin = variable(service)
+        of_service = variable(service)
         if spec.origins.get(service) != "environment":
             continue
-        if "@" in environ[twin]:
+        if "@" in environ[of_service]:
             # An option leaves the variable as it is: that knows who connects.
             typed.append(f"--service={service}={address}")
         else:
-            twins[twin] = address
+            used[of_service] = address
     return [
-        *(f"{name}={shlex.quote(without_user_info(value))}" for name, value in twins.items()),
+        *(f"{name}={shlex.quote(without_user_info(value))}" for name, value in used.items()),
         *(shlex.quote(without_user_info(word)) for word in typed),
     ]
 
 
 def from_environment(context: Context, parameter: str) -> bool:
-    """Tell whether a parameter's value came from its twin in the environment."""
+    """Tell whether a parameter's value came from the environment."""
     source = context.get_parameter_source(parameter)
     return source is not None and "ENV" in source.name
 
 
-def _twins(context: Context) -> Iterator[str]:
-    """Yield the names of the variables that were heeded."""
+def _variables(context: Context) -> Iterator[str]:
+    """Yield the names of the variables that set an option."""
     for parameter in context.command.params:
         if parameter.name is not None and from_environment(context, parameter.name):
             assert isinstance(parameter.envvar, str)

@@ -37,7 +37,7 @@ _WHERE = "Where"
 _OUT = "Results"
 
 
-def _twin(name: str) -> str:
+def _env(name: str) -> str:
     return f"STREAMGAUGE_{name}"
 
 
@@ -50,7 +50,10 @@ def run(
     engine: Annotated[
         str | None,
         typer.Option(
-            "-e", "--engine", help="System to be measured [default: spark].", envvar=_twin("ENGINE")
+            "-e",
+            "--engine",
+            help="System to be measured [default: spark].",
+            envvar=_env("ENGINE"),
         ),
     ] = None,
     experiment: Annotated[
@@ -59,14 +62,14 @@ def run(
             "-x",
             "--experiment",
             help="What to find out [default: fixed-rate].",
-            envvar=_twin("EXPERIMENT"),
+            envvar=_env("EXPERIMENT"),
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
             help="A complete configuration by its name, or your own YAML file.",
-            envvar=_twin("PRESET"),
+            envvar=_env("PRESET"),
         ),
     ] = None,
     rate: Annotated[
@@ -74,7 +77,7 @@ def run(
         typer.Option(
             help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s]."
             " A search takes its limits LOW,HIGH or a first guess.",
-            envvar=_twin("RATE"),
+            envvar=_env("RATE"),
         ),
     ] = None,
     shape: Annotated[
@@ -84,23 +87,23 @@ def run(
             metavar="SHAPE",
             help="Instead of a constant rate: poisson:10k/s, steps:10k/s@60s,50k/s@60s,"
             " ramp:1k/s..50k/s@5m, sine:…, bursts:…, fluctuate:…, replay:FILE.",
-            envvar=_twin("LOAD"),
+            envvar=_env("LOAD"),
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(help="Measured time [default: 5m].", envvar=_twin("DURATION")),
+        typer.Option(help="Measured time [default: 5m].", envvar=_env("DURATION")),
     ] = None,
     warmup: Annotated[
         str | None,
-        typer.Option(help="Load before the measured time [default: 90s].", envvar=_twin("WARMUP")),
+        typer.Option(help="Load before the measured time [default: 90s].", envvar=_env("WARMUP")),
     ] = None,
     repeats: Annotated[
         str | None,
         typer.Option(
             metavar="INTEGER",
             help="How often to run each trial [default: 1].",
-            envvar=_twin("REPEATS"),
+            envvar=_env("REPEATS"),
         ),
     ] = None,
     partitions: Annotated[
@@ -108,13 +111,13 @@ def run(
         typer.Option(
             metavar="INTEGER",
             help="Partitions of each topic [default: 1].",
-            envvar=_twin("PARTITIONS"),
+            envvar=_env("PARTITIONS"),
         ),
     ] = None,
     cores: Annotated[
         str | None,
         typer.Option(
-            metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_twin("CORES")
+            metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_env("CORES")
         ),
     ] = None,
     instances: Annotated[
@@ -122,7 +125,7 @@ def run(
         typer.Option(
             metavar="INTEGER",
             help="Spark executors, on a cluster [default: none, one process].",
-            envvar=_twin("INSTANCES"),
+            envvar=_env("INSTANCES"),
         ),
     ] = None,
     instance_cores: Annotated[
@@ -130,7 +133,7 @@ def run(
         typer.Option(
             metavar="INTEGER",
             help="CPUs of each instance [default: 1].",
-            envvar=_twin("INSTANCE_CORES"),
+            envvar=_env("INSTANCE_CORES"),
         ),
     ] = None,
     instance_memory: Annotated[
@@ -138,13 +141,15 @@ def run(
         typer.Option(
             metavar="SIZE",
             help="Memory of each instance [default: 2GiB].",
-            envvar=_twin("INSTANCE_MEMORY"),
+            envvar=_env("INSTANCE_MEMORY"),
         ),
     ] = None,
     seed: Annotated[
         str | None,
         typer.Option(
-            metavar="INTEGER", help="Seed of all random data [default: 1].", envvar=_twin("SEED")
+            metavar="INTEGER",
+            help="Seed of all random data [default: 1].",
+            envvar=_env("SEED"),
         ),
     ] = None,
     parameters: Annotated[
@@ -153,7 +158,7 @@ def run(
             "-P",
             metavar="KEY=VALUE",
             help="Parameter of the workload.",
-            envvar=_twin("PARAMETERS"),
+            envvar=_env("PARAMETERS"),
         ),
     ] = None,
     engine_options: Annotated[
@@ -164,7 +169,7 @@ def run(
             help="Option of the engine. spark: mode=realtime, trigger=4s, conf.KEY=VALUE."
             " reference: fault=NAME, one of drop, late, repeat, alter-value, alter-id, exchange,"
             " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is no error.",
-            envvar=_twin("ENGINE_OPTIONS"),
+            envvar=_env("ENGINE_OPTIONS"),
         ),
     ] = None,
     experiment_options: Annotated[
@@ -173,7 +178,7 @@ def run(
             "-X",
             metavar="KEY=VALUE",
             help="Parameter of the experiment: survey=true, after=90%,50%.",
-            envvar=_twin("EXPERIMENT_OPTIONS"),
+            envvar=_env("EXPERIMENT_OPTIONS"),
         ),
     ] = None,
     load: Annotated[
@@ -182,7 +187,7 @@ def run(
             "-L",
             metavar="KEY=VALUE",
             help="Option of the load: acks, batch, linger, compression …",
-            envvar=_twin("LOAD_OPTIONS"),
+            envvar=_env("LOAD_OPTIONS"),
         ),
     ] = None,
     vary: Annotated[
@@ -192,7 +197,7 @@ def run(
             help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, instances,"
             " instance_cores, instance_memory, seed, duration, E.OPTION, P.PARAMETER, L.OPTION."
             " Of several factors all combinations.",
-            envvar=_twin("VARY"),
+            envvar=_env("VARY"),
         ),
     ] = None,
     senders: Annotated[
@@ -200,12 +205,12 @@ def run(
         typer.Option(
             metavar="processes|spark=URL",
             help="What sends the load: processes on this machine, or tasks of a Spark cluster.",
-            envvar=_twin("SENDERS"),
+            envvar=_env("SENDERS"),
         ),
     ] = None,
     transport: Annotated[
         str | None,
-        typer.Option(help="How records travel [default: kafka].", envvar=_twin("TRANSPORT")),
+        typer.Option(help="How records travel [default: kafka].", envvar=_env("TRANSPORT")),
     ] = None,
     objectives: Annotated[
         list[str] | None,
@@ -213,13 +218,13 @@ def run(
             "--objective",
             metavar="METRIC<BOUND",
             help="A bound that must hold: 'latency.p99<2s'; exit code 1 if it does not.",
-            envvar=_twin("OBJECTIVE"),
+            envvar=_env("OBJECTIVE"),
         ),
     ] = None,
     tags: Annotated[
         list[str] | None,
         typer.Option(
-            "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_twin("TAG")
+            "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_env("TAG")
         ),
     ] = None,
     profile: Annotated[
@@ -227,7 +232,7 @@ def run(
         typer.Option(
             metavar="NAME",
             help="Run a profiler on the engine during the measured time.",
-            envvar=_twin("PROFILE"),
+            envvar=_env("PROFILE"),
         ),
     ] = None,
     quick: Annotated[
@@ -235,7 +240,7 @@ def run(
         typer.Option(
             "--quick",
             help="Smallest sizes: shows that everything works, is no measurement.",
-            envvar=_twin("QUICK"),
+            envvar=_env("QUICK"),
         ),
     ] = False,
     survey: Annotated[
@@ -243,29 +248,29 @@ def run(
         typer.Option(
             "--survey",
             help="Search by trials of 30 s + 60 s, a rough answer: short for -X survey=true.",
-            envvar=_twin("SURVEY"),
+            envvar=_env("SURVEY"),
         ),
     ] = False,
     keep: Annotated[
         bool,
         typer.Option(
-            "--keep", help="Keep all records, for `streamgauge validate`.", envvar=_twin("KEEP")
+            "--keep", help="Keep all records, for `streamgauge validate`.", envvar=_env("KEEP")
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show the trials, start nothing.", envvar=_twin("DRY_RUN")),
+        typer.Option("--dry-run", help="Show the trials, start nothing.", envvar=_env("DRY_RUN")),
     ] = False,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Go on with an interrupted run.", envvar=_twin("RESUME")),
+        typer.Option(metavar="RUN", help="Go on with an interrupted run.", envvar=_env("RESUME")),
     ] = None,
     kafka: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT",
             help="Address of your own Kafka [default: an embedded one].",
-            envvar=_twin("KAFKA"),
+            envvar=_env("KAFKA"),
         ),
     ] = None,
     postgres: Annotated[
@@ -273,7 +278,7 @@ def run(
         typer.Option(
             metavar="URL",
             help="Address of your own PostgreSQL [default: an embedded one].",
-            envvar=_twin("POSTGRES"),
+            envvar=_env("POSTGRES"),
         ),
     ] = None,
     spark: Annotated[
@@ -283,7 +288,7 @@ def run(
             metavar="URL",
             help="Address of your own Spark cluster, for --instances: spark://HOST:PORT,"
             " k8s://…, yarn [default: an embedded one].",
-            envvar=_twin("SPARK"),
+            envvar=_env("SPARK"),
         ),
     ] = None,
     services: Annotated[
@@ -301,21 +306,21 @@ def run(
             "-S",
             metavar="NAME.KEY=VALUE",
             help="Setting of a service: kafka.replication=3.",
-            envvar=_twin("SERVICE_SETTINGS"),
+            envvar=_env("SERVICE_SETTINGS"),
         ),
     ] = None,
     live: Annotated[
         bool,
         typer.Option(
-            "--live", help="Show the run on a web page while it goes on.", envvar=_twin("LIVE")
+            "--live", help="Show the run on a web page while it goes on.", envvar=_env("LIVE")
         ),
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print the result as one JSON object.", envvar=_twin("JSON")),
+        typer.Option("--json", help="Print the result as one JSON object.", envvar=_env("JSON")),
     ] = False,
     runs_dir: Annotated[
-        Path, typer.Option(help="Folder of all runs.", envvar=_twin("RUNS_DIR"))
+        Path, typer.Option(help="Folder of all runs.", envvar=_env("RUNS_DIR"))
     ] = Path("runs"),
 ) -> int:
     """Run a workload on an engine: load, answers, verdicts, latencies.
@@ -388,7 +393,7 @@ def _plan(target: str | None, asked: dict[str, Asked]) -> RunSpec:
 
 
 def _addresses(context: Context, typed: dict[str, str | None]) -> dict[str, Asked]:
-    """Return the addresses of given services: those of the command line, then of their twins."""
+    """Return the addresses of given services: from the command line, then from variables."""
     from streamgauge.cli.repeat import from_environment
     from streamgauge.errors import unknown_name
     from streamgauge.planning import Asked

@@ -137,10 +137,10 @@ class Sustainable:
             bracket = f"{format_rate(ends.low)} and {format_rate(ends.high)}"
         if len(self._rates) < 2:
             bracket += ", widened until it holds"
-        backlog = f"{format_count(self._guess.records)} records lie there when the engine starts"
+        backlog = f"{format_count(self._guess.records)} records wait when the engine starts"
         guess = f"guess: {backlog}; how fast does it catch up?"
         if self._greater:
-            guess += " Once more with more, if it is through too soon to tell"
+            guess += " Again with more records, if it finishes too soon to tell"
         stages = [
             Stage(guess, 0 if self._rates else 1 + bool(self._greater)),
             Stage(f"bracket: {bracket}", 2),

@@ -1,6 +1,6 @@
 """What can be asked for, setting by setting: the form of each value, and the field of a run it is.
 
-Options, their environment twins, preset files and the Python API all come by here.
+Options, environment variables, presets and the Python API all pass through here.
 """
 
 from __future__ import annotations

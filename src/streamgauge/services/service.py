@@ -32,13 +32,13 @@ class Service(Protocol):
     """What can be chosen with `-S name.key=value`; every field has a default."""
 
     def check(self) -> None:
-        """Raise NotReady with the remedy when none can be embedded on this machine."""
+        """Raise NotReady with the remedy when this machine cannot run an embedded one."""
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of what an embedded one is made of."""
 
     def embedded(self, settings: BaseModel, options: Options) -> Startable:
-        """Return one of our own, not started yet: a subclass of `Embedded`."""
+        """Return an embedded one, not started yet: a subclass of `Embedded`."""
 
     def parse(self, given: Given, environ: Mapping[str, str] = os.environ) -> Endpoint:
         """Read the address of a given one, and its secrets from the environment.
@@ -47,10 +47,10 @@ class Service(Protocol):
         """
 
     def given(self, endpoint: Endpoint, settings: BaseModel, options: Options) -> Startable:
-        """Return one that somebody else runs, not looked at yet: a subclass of `GivenService`.
+        """Return one that somebody else runs, not checked yet: a subclass of `GivenService`.
 
         Raises:
-            UsageError: A setting was given that only one of our own could have.
+            UsageError: A setting was given that only an embedded one can have.
         """
 
 

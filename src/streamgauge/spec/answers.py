@@ -44,7 +44,7 @@ class Answers(Protocol):
     aligned: ClassVar[int]
     """Ranges of the input begin at multiples of this offset (a count window's size, else 1)."""
     merges: ClassVar[bool]
-    """True when a key's contributions may lie in several ranges, to be brought together."""
+    """True when a key's contributions may lie in several ranges and must be merged."""
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
         """Return key (string), value (binary), intended, appended, window_end (int64), optional.
@@ -54,18 +54,18 @@ class Answers(Protocol):
         """
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
-        """Bring the rows of each key, from several ranges, together into one."""
+        """Merge the rows of each key, from several ranges, into one."""
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return key (string, null when unreadable), value (binary) and emitted of each output."""
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of rows whether the output is right."""
+        """Return for each pair of rows whether the output is right."""
 
 
 @runtime_checkable
 class AnswersInTables(Answers, Protocol):
-    """Ability of answers: the query's outputs are what it did to the business tables."""
+    """Ability of answers: the query's outputs are its changes to the business tables."""
 
     def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Return key (null for what should not have been done), value and emitted."""

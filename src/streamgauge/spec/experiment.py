@@ -25,9 +25,9 @@ class NoParameters(Model):
 class Experiment(Protocol):
     """A question asked of the system: pure functions of the trials so far.
 
-    It is made with the `RunSpec`. What of it the experiment does not look at (further rates or
-    queries, a load's shape) it has to refuse there, or it is lost without a word; --vary and
-    --repeats are refused before, unless it `Sweeps`.
+    It is made with the `RunSpec`. There it must refuse whatever it would ignore, such as
+    further rates or queries, or a load's shape; --vary and --repeats are refused before, unless it
+    `Sweeps`.
     """
 
     name: ClassVar[str]
@@ -49,8 +49,8 @@ class Experiment(Protocol):
     def answer(self, history: Sequence[TrialResult]) -> BaseModel:
         """Conclude from the trials; returns one of `answers`.
 
-        Also asked of a run that was interrupted after some trials. A verdict that holds None was
-        not judged, as `kept_up` in a quick run: that is not a No.
+        Also called for a run that was interrupted after some trials. A verdict of None was not
+        judged, as `kept_up` in a quick run; it is not a failure.
         """
 
 
@@ -64,7 +64,7 @@ class Sweeps(Protocol):
 
 @runtime_checkable
 class ChoosesEngine(Protocol):
-    """Ability of an experiment: it chooses the engine of its trials, and looks at one query."""
+    """Ability of an experiment: it chooses the engine of its trials, and runs one query."""
 
     engine: ClassVar[str | None]
     """None for trials without an engine."""
@@ -72,7 +72,7 @@ class ChoosesEngine(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """Ability of an experiment: it tells why it wants a trial."""
+    """Ability of an experiment: it gives a reason for each trial."""
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
         """Give the reason in a few words."""
@@ -104,7 +104,7 @@ class Stage:
 
 @runtime_checkable
 class Outlines(Protocol):
-    """Ability of an experiment: it tells what it will do, where `plan` knows the first trials."""
+    """Ability of an experiment: it outlines its trials where `plan` knows only the first ones."""
 
     def outline(self) -> Sequence[Stage]:
         """Return what is done for each query."""
@@ -115,12 +115,12 @@ class MayBeRough(Protocol):
     """Ability of an experiment: its parameters may make its answer a rough one."""
 
     def rough(self) -> str | None:
-        """Say what the answer must not be taken for; None where there is nothing to say."""
+        """Return a warning for the reader of the answer; None where none is needed."""
 
 
 @runtime_checkable
 class NeedsTime(Protocol):
-    """Ability of an experiment: its trials must not be shorter than this."""
+    """Ability of an experiment: its trials have a shortest time."""
 
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
         """Return warm-up and duration in seconds.
@@ -133,7 +133,7 @@ class NeedsTime(Protocol):
 
 @runtime_checkable
 class FindsCeiling(Protocol):
-    """Ability of an experiment: it finds the harness's own ceiling, which later runs are told."""
+    """Ability of an experiment: it finds the ceiling of the harness, which later runs use."""
 
     def ceiling(self, history: Sequence[TrialResult]) -> float | None:
         """Return the highest rate per input stream; None where no rate held."""
@@ -141,7 +141,7 @@ class FindsCeiling(Protocol):
 
 @dataclass(frozen=True)
 class FoundByBoth:
-    """A highest rate that two runs have looked for, with what each of them found."""
+    """The highest rate of one query, as each of two runs found it."""
 
     query: str
     base: Interval
@@ -150,7 +150,7 @@ class FoundByBoth:
 
 @runtime_checkable
 class ComparesAnswers(Protocol):
-    """Ability of an experiment: two of its answers can be set against each other."""
+    """Ability of an experiment: two of its answers can be compared."""
 
     @staticmethod
     def compare(base: Any, other: Any) -> Sequence[FoundByBoth]:

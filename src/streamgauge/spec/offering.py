@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Backlog:
-    """What is offered at first to guess a rate: records that lie there before the engine starts."""
+    """Records that are sent before the engine starts, to guess the rate that it reaches."""
 
     rate: float = 100_000.0
     duration_s: float = 10.0
     greater: Mapping[float, int] = field(default_factory=dict)
-    """Times of it that follow where an engine was through in so many seconds: most of them may
-    have been its start."""
+    """What to try next for an engine that needed at most so many seconds, most of which may have
+    been its start: how many times as many records."""
 
     @property
     def records(self) -> float:
-        """How many lie there per input stream."""
+        """How many there are per input stream."""
         return self.rate * self.duration_s
 
 
 @dataclass(frozen=True)
 class Sending:
-    """The program that sends the load: it is given the path of a `SenderJob`."""
+    """The program that sends the load; its argument is the path of a `SenderJob`."""
 
     program: str = "streamgauge.load.sender"
     """A module; the default sends what `TakesRecords.outgoing` takes."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """What it must know and no file may say."""
+    """Secrets that it needs, which no file may hold."""

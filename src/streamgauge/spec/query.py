@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from streamgauge.spec.answers import Answers
 from streamgauge.spec.form import FRONT, Form
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -29,8 +26,8 @@ class Query:
     marker_key: Callable[[bytes], str] | None = None
     """Key of that output, by the marker's value; None where it is the marker's id."""
     window_of: Callable[[bytes, int], str] | None = None
-    """Key of the output with the window of a marker, by the marker's value and append time: for
-    modes in which records close windows."""
+    """Key of the output for a marker's window, by the marker's value and append time; for modes in
+    which records close windows."""
     services: tuple[str, ...] = ()
     """Names of the services that it uses, apart from what carries its records."""
     tables: tuple[str, ...] = ()
@@ -45,7 +42,7 @@ class Query:
     """Whether its load begins with a second of the clock."""
     needs_sentinels: bool = False
     """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
-    every input partition once all before them was consumed; they are in no answer."""
+    every input partition after everything else was consumed; no answer contains them."""
     sample: Callable[[int, bytes], float] | None = None
     """Seconds from intended time to append time of one output, for the live view."""
     forms: Mapping[str, Form] = field(default_factory=dict)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamgauge.spec.workload import Workload
 
 Counters = Callable[[float], Mapping[str, float]]
-"""Tells what a broker counts itself; called once a second with the time."""
+"""Returns a broker's own counters; called once a second with the time."""
 
 
 class Records(Protocol):
@@ -32,7 +32,7 @@ class Records(Protocol):
 
     @property
     def in_columns(self) -> bool:
-        """Tell whether they come as columns of numbers, which need no parsing."""
+        """Whether they come as columns of numbers, which need no parsing."""
 
     def extent(self) -> list[tuple[int, int]]:
         """Return the first and the next offset of each partition."""
@@ -45,37 +45,37 @@ class Records(Protocol):
 
 
 class Tail(Protocol):
-    """Follows a stream; each `read` gives what came since the last."""
+    """Follows a stream; each `read` returns what came since the last one."""
 
     def read(self, timeout_s: float = 0.1, *, most: int = 10_000) -> list[Record]:
-        """Return the records that are there, after waiting no longer than that for any."""
+        """Return the records that are there; wait for the first one no longer than `timeout_s`."""
 
     def close(self) -> None:
         """Stop following."""
 
 
 class Channel(Protocol):
-    """The harness's way to the streams of one trial.
+    """The harness's access to the streams of one trial.
 
-    It is used from the moment it is made, by two threads: one drains, one samples `log_end` and
-    `newest` each second. Leaving the context hangs up.
+    Two threads use it: one drains, one reads `log_end` and `newest` each second. Leaving the
+    context closes the connection.
     """
 
     def create(self, *, forgets: bool = False) -> None:
         """Create what the trial needs and wait until it can be used.
 
         Args:
-            forgets: Whether old records may go, so that the disk stays bounded.
+            forgets: Whether old records may be deleted, to keep the use of the disk bounded.
         """
 
     def delete(self) -> None:
-        """Delete it; what is gone already is no error."""
+        """Delete it; what is already gone is not an error."""
 
     def log_end(self, name: str) -> list[int]:
         """Return the next offset of every partition of a stream or of the output."""
 
     def newest(self, name: str) -> tuple[int, bytes] | None:
-        """Return time and value of the newest output: a sample; None when there is none."""
+        """Return time and value of the newest output, as a sample; None when there is none."""
 
     def follow(self, name: str, starts: Sequence[int]) -> Tail:
         """Follow a stream from the given offset of each partition."""
@@ -84,7 +84,7 @@ class Channel(Protocol):
         """Return the offsets that the engine has committed, by input stream and partition."""
 
     def handed(self) -> int | None:
-        """Count the records that the engine has pulled; None where only the engine knows."""
+        """Return how many records the engine has pulled; None where only the engine knows."""
 
     def __enter__(self) -> Self: ...
 
@@ -97,19 +97,19 @@ class Batch(Protocol):
     def __len__(self) -> int: ...
 
     def table(self) -> pa.Table:
-        """Bring them into the columns of `measure.columns.RECORDS`."""
+        """Return them with the columns of `measure.columns.RECORDS`."""
 
 
 class Reader(Protocol):
-    """All that a query reads and did not write itself, for an engine in Python."""
+    """Reads all inputs of a query, but not what it wrote itself; for an engine in Python."""
 
     def read(self, timeout_s: float = 0.1) -> Batch:
-        """Return what is there, after waiting no longer than that for any."""
+        """Return what is there; wait for the first record no longer than `timeout_s`."""
 
     def positions(self) -> dict[str, list[int]]:
         """Return the next offset to be read of every partition, by input stream.
 
-        Streams that were sent before the load are read, but not told here.
+        Streams that were sent before the load are read, but are not in here.
         """
 
     def __enter__(self) -> Self: ...
@@ -118,7 +118,7 @@ class Reader(Protocol):
 
 
 class Outlet(Protocol):
-    """The way back to the harness for an engine in Python."""
+    """Takes the outputs of an engine in Python."""
 
     def put(self, values: Sequence[bytes]) -> None:
         """Send values, in their order."""
@@ -130,12 +130,12 @@ class Outlet(Protocol):
 class Producer(Protocol):
     """Takes the records of the load, as fast as it can.
 
-    What it has taken must get on its way without further calls. With several senders each has
-    one of its own, and any of them may send to any partition.
+    It must send what it has taken without further calls. Each sender has one of its own; any of
+    them may send to any partition.
     """
 
     def produce(self, topic: str, value: bytes, key: bytes | None, partition: int) -> None:
-        """Take a record; BufferError when there is no room.
+        """Take a record; raise BufferError when there is no room.
 
         Args:
             topic: The stream, by the name of its place in `Endpoints`.
@@ -145,16 +145,16 @@ class Producer(Protocol):
         """
 
     def poll(self, timeout: float) -> int:
-        """Take delivery reports; called every some milliseconds while records are due."""
+        """Process delivery reports; called every few milliseconds while records are due."""
 
     def flush(self, timeout: float) -> int:
-        """Wait until all is delivered; return how much is not."""
+        """Wait until everything is delivered; return how many records are not."""
 
     def __len__(self) -> int: ...
 
 
 class Outgoing(Protocol):
-    """What the sender's process sends by."""
+    """How the sender's process sends."""
 
     @property
     def producer(self) -> Producer:
@@ -166,10 +166,10 @@ class Outgoing(Protocol):
 
     @property
     def requests_s(self) -> list[float]:
-        """Return the mean time of each second's requests to their answers, where asked for."""
+        """Return, for each second, the mean time from a request to its answer, where asked for."""
 
     def send(self, records: Sequence[Single]) -> list[Appended]:
-        """Send records and tell of each where it lies; TrialInvalid when they are not taken."""
+        """Send records and return where each was stored; TrialInvalid when they are not taken."""
 
 
 class Transport(Protocol):
@@ -185,35 +185,35 @@ class Transport(Protocol):
     sender_first: ClassVar[bool]
     """Whether the program that sends must be ready before the engine starts."""
     remembers: ClassVar[int]
-    """How many of a partition's last records stay at least in a trial without an engine, where
-    `create` was told that old ones may go; 0 refuses such trials."""
+    """How many of a partition's last records are kept at least in a trial without an engine, where
+    `create` may delete old ones; 0 where such trials are not possible."""
     heeds: ClassVar[frozenset[str]]
-    """The settings of the load (fields of `LoadSpec`) that change how it sends, beside those that
-    a trial itself heeds; others are refused."""
+    """The settings of the load (fields of `LoadSpec`) that it supports, besides those that every
+    trial supports; others are refused."""
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:
-        """Refuse with a UsageError what it cannot carry, before anything is started."""
+        """Raise UsageError for what it cannot carry, before anything is started."""
 
     def disk_bytes(self, trial: TrialSpec, streams: int, records: int) -> int:
-        """Tell how much a trial with so many records per stream may write at most."""
+        """Return how many bytes a trial with so many records per stream may write at most."""
 
     def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
-        """Name the streams of a trial, each beginning with the given name, which no other has."""
+        """Name the streams of a trial; each name begins with `name`, which no other trial has."""
 
     def open(self, endpoints: Endpoints) -> Channel:
-        """Return the harness's way to them, before they are created."""
+        """Return the harness's access to them, before they are created."""
 
     def sending(self, endpoints: Endpoints) -> Sending:
-        """Tell which program sends the load."""
+        """Return which program sends the load."""
 
     def counters(self, endpoints: Endpoints) -> AbstractContextManager[Counters]:
-        """Return what tells what a broker counts itself; NotReady where nothing does."""
+        """Return access to the broker's own counters; NotReady where there is none."""
 
     def reader(self, endpoints: Endpoints) -> Reader:
         """Return the inputs of a job for an engine in Python."""
 
     def outlet(self, endpoints: Endpoints) -> Outlet:
-        """Return the way back for an engine in Python."""
+        """Return what takes the outputs of an engine in Python."""
 
     def read_back(
         self, trial: TrialSpec, endpoints: Endpoints, folder: Path, ends: Sequence[int]
@@ -228,24 +228,24 @@ class Transport(Protocol):
         """Keep all records in the trial's folder, so that it can be validated again."""
 
     def kept(self, trial: TrialSpec, query: Query, folder: Path) -> Recorded:
-        """Open what was kept; UsageError when nothing was."""
+        """Open what was kept; UsageError when nothing was kept."""
 
     def forget(self, folder: Path) -> None:
-        """Remove what lies in the trial's folder and is not to be kept."""
+        """Remove from the trial's folder what is not to be kept."""
 
     def clear(self, services: Services, prefix: str) -> None:
-        """Delete what an earlier try of a run left in services that somebody else runs."""
+        """Delete what an earlier attempt at a run left in services that somebody else runs."""
 
 
 @runtime_checkable
 class TakesRecords(Protocol):
-    """Ability of a transport: our sender sends by it, record by record."""
+    """Ability of a transport: Streamgauge's own sender uses it, record by record."""
 
     def outgoing(self, endpoints: Endpoints, load: LoadSpec, *, asks: bool) -> Outgoing:
-        """Return what to send by.
+        """Return what the sender sends with.
 
         Args:
-            endpoints: Of the trial.
+            endpoints: Those of the trial.
             load: How to send.
-            asks: Whether the time of requests is to be told.
+            asks: Whether to measure the time of requests.
         """

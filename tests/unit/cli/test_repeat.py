@@ -35,14 +35,14 @@ def run(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
 def test_variables_that_were_heeded_stand_before_the_command(
     started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twins = {
+    variables = {
         "STREAMGAUGE_ENGINE": "noop",
         "STREAMGAUGE_RATE": "10k/s",
         "STREAMGAUGE_OBJECTIVE": "latency.p99<2s latency.p50<1s",
         "STREAMGAUGE_DURATION": "1m",
         "STREAMGAUGE_POSTGRES_PASSWORD": "s3cret",
     }
-    for name, value in twins.items():
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     run(monkeypatch, ["run", "espbench/q3", "--duration", "30s"])
     line = " ".join(started.command)
@@ -52,7 +52,7 @@ def test_variables_that_were_heeded_stand_before_the_command(
         " streamgauge run espbench/q3 --duration 30s"
     )
     once, spec = started.command, started.spec
-    for name in twins:
+    for name in variables:
         monkeypatch.delenv(name)
     words = shlex.split(line)
     for word in words[:3]:

@@ -96,5 +96,5 @@ def test_the_first_task_tells_how_many_the_cluster_has_room_for(driver: process.
 def test_the_address_is_on_the_way_to_the_cluster() -> None:
     assert _cluster("local[2]").host == "127.0.0.1"
     assert _cluster("spark://127.0.0.1:7077").host == "127.0.0.1"
-    with pytest.raises(TrialInvalid, match="no way to the Spark cluster"):
+    with pytest.raises(TrialInvalid, match="cannot reach the Spark cluster"):
         _cluster("spark://no-such-host.invalid:7077")

@@ -145,7 +145,7 @@ def own_address(master: str) -> str:
             return str(probe.getsockname()[0])
     except OSError as error:
         raise NotReady(
-            f"there is no way to the Spark cluster {master}: {error}",
+            f"cannot reach the Spark cluster {master}: {error}",
             f"Check the address, or name this machine's own by {variable('spark', 'driver_host')}.",
         ) from error
 

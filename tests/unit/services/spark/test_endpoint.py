@@ -67,7 +67,7 @@ def test_a_driver_listens_where_the_cluster_reaches_it() -> None:
     assert own_address("local[2]") == "127.0.0.1"
     assert places("spark://a:1,b:2") == [("a", 1), ("b", 2)]
     assert places("yarn") == []
-    with pytest.raises(NotReady, match="no way to the Spark cluster"):
+    with pytest.raises(NotReady, match="cannot reach the Spark cluster"):
         own_address("spark://no.such.host.invalid:7077")
 
 
