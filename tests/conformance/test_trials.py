@@ -47,7 +47,7 @@ def test_every_answer_is_right(bench: Bench, tmp_path: Path, cell: Cell) -> None
     assert result.measured_ms is not None
     begin, end = result.measured_ms
     assert all(begin <= at < end for at in result.checkpoints_ms)
-    assert bool(result.checkpoints_ms) == (spec.duration_s > 10)
+    assert result.checkpoints_ms or spec.duration_s < 10
 
 
 def spec_of(cell: Cell) -> TrialSpec:

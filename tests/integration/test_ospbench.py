@@ -24,7 +24,7 @@ def test_bursts_are_answered(bench: Bench, tmp_path: Path) -> None:
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.correct.holds is True, result.correct.reason
-    bursts = 3 * 4 * 95 + 5 * 95  # the warm-up and the tail have the first and the last rate
+    bursts = 3 * 4 * 95 + 4 * 95  # a second of warm-up has the first rate, the tail the last one
     assert 2 * bursts <= result.inputs <= 2 * (bursts + 95) + 20
     assert result.counts.expected > 100
 
@@ -38,7 +38,7 @@ def test_an_engine_that_starts_with_a_backlog_tells_when_it_had_caught_up(
     assert result.valid.holds is True, result.valid.reason
     assert result.correct.holds is True, result.correct.reason
     assert result.kept_up.holds is True, result.kept_up.reason
-    assert 0 < result.metrics["catch_up.seconds"] < 8
+    assert 0 <= result.metrics["catch_up.seconds"] < 8
     assert not [name for name in result.metrics if name.startswith("latency.")]
     assert any("had caught up" in warning for warning in result.warnings)
     assert result.phases["send backlog"] >= 3
