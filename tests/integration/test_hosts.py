@@ -51,7 +51,8 @@ def test_a_trial_from_end_to_end_over_a_slow_link(hosts: Hosts) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     (trial,) = told["trials"]
-    assert (trial["status"], trial["valid"], trial["correct"]) == ("done", True, True)
+    assert (trial["status"], trial["correct"]) == ("done", True)
+    assert trial["valid"] is not False, trial  # not told where a busy machine made the load late
     (file,) = Path(told["path"]).glob("trials/*/trial.json")
     result: dict[str, Any] = json.loads(file.read_text())
     ran = {each["host"] for each in result["instances"]}
