@@ -30,8 +30,9 @@ test: lint ## Everything: check, and the tests with the real services and a brow
 	@scripts/browser
 	@$(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 40
 
-conformance: setup ## Every engine, query, transport and mode there is; known gaps must fail
+conformance: setup ## Every engine, query, transport and mode, and what make test leaves out
 	@$(PY) -m pytest -n 2 tests/conformance --every-cell
+	@$(PY) -m pytest -n 2 tests/integration -m thorough --every-cell
 
 bench: setup ## Measure what must be fast; ONLY=name for one
 	@$(PY) -m benchmarks $(ONLY)

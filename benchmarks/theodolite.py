@@ -13,10 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-import streamgauge
+from benchmarks.held import holds, sustained
 from benchmarks.registry import Measurement, at_least, at_most, benchmark
 from benchmarks.validation import MEMORY_GB, RECORDS, memory, send
-from streamgauge.experiments.search_answer import Searches
 from streamgauge.jobfile import JobSpec
 from streamgauge.services.kafka.admin import KafkaAdmin
 from streamgauge.services.kafka.embedded import EmbeddedKafka
@@ -33,9 +32,6 @@ from streamgauge.workloads.theodolite.answers import Stored
 from streamgauge.workloads.theodolite.parameters import Parameters
 from streamgauge.workloads.theodolite.queries import BY_NAME
 
-RUNS = Path(__file__).parents[1] / "runs"
-PARTITIONS = 2
-"""One for each core: Spark parses a partition in one task."""
 SUSTAINED = {
     "uc2": ({"sensors": 10_000, "window": "10s"}, 100_000),
     "uc4-single": ({"children": 4, "levels": 5, "window": "5s"}, 50_000),
@@ -55,20 +51,18 @@ _BUCKETS = 60
 
 
 @benchmark("theodolite", slow=True, makes_runs=True)
-def sustained() -> Iterator[Measurement]:
+def limits() -> Iterator[Measurement]:
     """The highest rates that are held in micro-batches: surveys."""
     for query, (parameters, target) in SUSTAINED.items():
-        run = streamgauge.run(
-            f"theodolite/{query}",
-            runs=RUNS,
-            partitions=PARTITIONS,
-            parameters=parameters,
-            experiment="sustainable",
-            experiment_options={"survey": True, "after": []},
-        )
-        assert isinstance(run.answer, Searches)
-        (search,) = run.answer.searches
-        yield at_least(f"theodolite.{query}.sustained", float(search.rate or 0), "1/s", target)
+        rate = sustained(f"theodolite/{query}", parameters)
+        yield at_least(f"theodolite.{query}.sustained", rate, "1/s", target)
+
+
+@benchmark("theodolite-held", slow=True, makes_runs=True)
+def held() -> Iterator[Measurement]:
+    """Whether those rates are held, one trial each."""
+    for query, (parameters, target) in SUSTAINED.items():
+        yield from holds(f"theodolite/{query}", target, parameters)
 
 
 @benchmark("theodolite-validation", slow=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,11 @@ from streamgauge.machine import LOCK_NAME
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
-from streamgauge.services.running import RunningService
+from streamgauge.services.running import Options, RunningService
+from streamgauge.services.spark.embedded import EmbeddedSpark, Size
+from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.starting import all_up
+from streamgauge.spec.trial import LEAST_MEMORY
 from tests.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -40,6 +44,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let every engine answer every query by every transport and in every mode",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--every-cell"):
+        kept = [item for item in items if item.get_closest_marker("thorough") is None]
+        config.hook.pytest_deselected(items=set(items).difference(kept))
+        items[:] = kept
+    # What takes long begins first, so that all processes end at the same time.
+    long = {item.path for item in items if item.get_closest_marker("spark")}
+    items.sort(key=lambda item: item.path not in long)
 
 
 @pytest.fixture
@@ -87,3 +101,21 @@ def bench(services: dict[str, RunningService[Any]], validator: Session) -> Bench
     from tests.integration.trials import make_bench
 
     return make_bench(services, validator)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService[SparkEndpoint]]:
+    """A Spark cluster of two small workers."""
+    options = Options(log_dir=tmp_path_factory.mktemp("cluster"))
+    with EmbeddedSpark(options, size=Size(2, 1, LEAST_MEMORY)).up() as running:
+        yield running
+
+
+@pytest.fixture
+def cluster_bench(
+    bench: Bench, cluster: RunningService[SparkEndpoint], validator: Session
+) -> Iterator[Bench]:
+    """What trials on the cluster need; the validator goes there, and comes back afterwards."""
+    services = {**bench.services, "spark": cluster}
+    yield replace(bench, services=services, spark=validator.get, release=validator.release)
+    validator.move(None)

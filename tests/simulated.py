@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.experiments.sustainable import Sustainable
 from streamgauge.measure import statistics, sustained
 from streamgauge.measure.behind import behind, lag
 from streamgauge.measure.matching import LATENCIES
+from streamgauge.planning import load_experiment
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.run import RunSpec
-from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
+from streamgauge.spec.trial import LagTrend, TrialResult, TrialSpec, Verdict
 from streamgauge.spec.values import Span
+from streamgauge.trial.lag import lag_trend
 
 EPOCH_S = 1_000_000
 OUTPUT_EVERY_S = 0.05
@@ -102,7 +103,15 @@ def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int 
     ends_s, reached = found[:, 0], found[:, 1]
     span = Span(*(int(1000 * (EPOCH_S + s)) for s in (spec.warmup_s, spec.load_s - spec.tail_s)))
     drained = bool(reached[-1] >= spec.rate * spec.load_s)
-    outputs = _outputs(spec, ends_s, reached, span)
+    table = _latencies(spec, ends_s, reached)
+    outputs = _outputs(table, span)
+    line = lag_trend(
+        _timeline(spec, ends_s, reached),
+        table,
+        span,
+        spec.rate,
+        tells_offsets=engine.reports,
+    )
     told = sustained.pace(
         span,
         _looks(spec, ends_s, reached, span) if engine.reports else None,
@@ -119,8 +128,11 @@ def run(spec: TrialSpec, engine: Engine, *, driver: float = math.inf, seed: int 
         correct=YES,
         kept_up=YES,
         pace=told,
-        metrics=statistics.named("event_latency", outputs.event_latency_s),
+        lag=line,
+        metrics=statistics.named("event_latency", outputs.event_latency_s)
+        | _figures(spec, engine, line),
         started="2026-11-16T17:30:00+00:00",
+        measured_ms=(span.start_ms, span.end_ms),
     )
 
 
@@ -144,13 +156,35 @@ def write_search(
 ) -> RunFolder:
     """Search to the end, and write the run as the runner does."""
     folder = RunFolder.create(place, asked, ["streamgauge", "run"], machine or {"cores": 2})
-    experiment = Sustainable(asked)
+    experiment = load_experiment(asked)
     while (spec := experiment.next_trial(folder.trials())) is not None:
         folder.trial_folder(spec.number).mkdir(exist_ok=True)
         folder.write_trial(trial(spec))
     answer = experiment.answer(folder.trials()).model_dump(mode="json")
     folder.write(folder.record().model_copy(update={"status": "done", "answer": answer}))
     return folder
+
+
+def _figures(spec: TrialSpec, engine: Engine, line: LagTrend | None) -> dict[str, float]:
+    instances = spec.resources.instances or 1
+    return {
+        "rate.offered": spec.rate,
+        "resources.instances": float(instances),
+        "resources.cores": float(instances * spec.resources.instance_cores),
+        "cpu.engine": min(1.0, spec.rate / engine.capacity) * instances,
+    } | ({} if line is None else {"lag.trend": line.slope, "lag.sawtooth": line.sawtooth})
+
+
+def _timeline(
+    spec: TrialSpec, ends_s: npt.NDArray[np.float64], reached: npt.NDArray[np.float64]
+) -> list[dict[str, float]]:
+    at_s = np.arange(0.37, spec.load_s, 1.0)
+    newest = np.searchsorted(ends_s, at_s, side="right") - 1
+    finished = np.where(newest >= 0, reached[newest], 0.0)
+    return [
+        {"at": EPOCH_S + at, "log_end": spec.rate * at, "finished": done}
+        for at, done in zip(at_s.tolist(), finished.tolist(), strict=True)
+    ]
 
 
 def _looks(
@@ -166,9 +200,9 @@ def _looks(
     return sustained.Looks(EPOCH_S + at_s[inside], found, finished[inside].astype(np.float64))
 
 
-def _outputs(
-    spec: TrialSpec, ends_s: npt.NDArray[np.float64], reached: npt.NDArray[np.float64], span: Span
-) -> sustained.Outputs:
+def _latencies(
+    spec: TrialSpec, ends_s: npt.NDArray[np.float64], reached: npt.NDArray[np.float64]
+) -> pa.Table:
     at_s = np.arange(0.0, spec.load_s, OUTPUT_EVERY_S)
     batch = np.searchsorted(reached, spec.rate * at_s, side="left")
     at_s, batch = at_s[batch < len(ends_s)], batch[batch < len(ends_s)]
@@ -176,10 +210,14 @@ def _outputs(
     emitted_ms = (1000 * (EPOCH_S + ends_s[batch])).astype(np.int64)
     empty = pa.nulls(len(at_s))
     columns = {"intended": intended_ms, "appended": intended_ms, "emitted": emitted_ms}
-    table = pa.table(
+    return pa.table(
         [pa.array(columns.get(field.name, empty)).cast(field.type) for field in LATENCIES],
         schema=LATENCIES,
     )
+
+
+def _outputs(table: pa.Table, span: Span) -> sustained.Outputs:
+    intended_ms, emitted_ms = table["intended"].to_numpy(), table["emitted"].to_numpy()
     counted = (intended_ms >= span.start_ms) & (intended_ms < span.end_ms)
     latency_s = (emitted_ms - intended_ms)[counted] / 1000
     return sustained.Outputs(behind(table, span), intended_ms[counted], latency_s)

@@ -26,7 +26,7 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> Non
 def write_for_user(
     path: Path, content: str | bytes, remedy: str = "choose another place or make room"
 ) -> None:
-    """Write a file where the user wants it; a place that cannot be written is told by name."""
+    """Write a file where the user wants it; an error names a place that cannot be written."""
     try:
         write_atomically(path, content)
     except OSError as error:

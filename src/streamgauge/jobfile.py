@@ -1,4 +1,4 @@
-"""The job file: all that an engine's process is told. Needs the standard library alone.
+"""The job file: what an engine's process needs to know. Needs the standard library alone.
 
 The harness writes it and starts the process with its path as last argument. An engine that lives in
 another environment imports this module and nothing else of ours, or reads the JSON itself.
@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-VERSION = 4
+VERSION = 5
 """Raised with every change of the fields."""
 JOB = "job.json"
 PROGRESS = "progress.jsonl"
 SCRATCH = "scratch"
+PLAN = "plan.txt"
 """Names beside each other in the folder of a trial."""
 
 Fields = Mapping[str, Any]
@@ -61,6 +62,9 @@ class JobSpec:
     """URI of a folder for what the engine stores, which all instances share; None for `scratch`."""
     least_rate: float = 0.0
     """Records per second of each partition in the slowest second of the load, as planned."""
+    quarter_records: int = 0
+    """Records of each stream in the emptiest quarter of a window, as planned; 0 for a query that
+    does not read what it writes."""
     mode: str | None = None
     trigger_s: float | None = None
     """The trigger interval that was asked for; None for as fast as possible."""
@@ -165,7 +169,8 @@ class ProgressWriter:
             finished: Next offset to be read of every partition of each stream.
             idle: Nothing was left to do just now.
             batch: The batch that has just finished: `began_ms` (epoch), `took_ms`, and where they
-                are known `phases` (milliseconds by name), `records` and `dropped`.
+                are known `phases` (milliseconds by name), `records`, `dropped`, `state_rows`
+                and `state_bytes`.
             gc_ms: How long garbage was collected since the engine's start, in milliseconds.
         """
         line: dict[str, Any] = {"at": self._clock(), "finished": dict(finished), "idle": idle}

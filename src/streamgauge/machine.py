@@ -36,7 +36,7 @@ def exclusive(what: str, address: bytes | None = None) -> Iterator[None]:
     """Hold this machine's measurement lock, for all users; refuse when it is held.
 
     The lock is an abstract Unix socket: the kernel frees it with its process, however that ends.
-    Whoever connects is told what runs and since when. Inside its own process it may be taken
+    It answers each connection with what runs and since when. Inside its own process it may be taken
     again: a benchmark that holds it makes runs.
     """
     address = address or f"\0{os.environ.get(LOCK_NAME, 'streamgauge-measurement')}".encode()

@@ -5,7 +5,6 @@ Tables, charts, documentation, `compare` and objectives derive from here.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Literal
 from streamgauge import units
 from streamgauge.errors import UsageError, unknown_name
 
-Unit = Literal["s", "1/s", "records", "cores", "B", "B/s", "1"]
+Unit = Literal["s", "s/record", "1/s", "records", "cores", "B", "B/s", "1"]
 Better = Literal["lower", "higher", "none"]
 
 STATISTICS = {
@@ -66,11 +65,11 @@ class Metric:
         return _FORMAT[self.unit](value)
 
     def show(self, value: float) -> str:
-        """Write a value for people, of a latency no more than the clock tells."""
+        """Write a value for people, of a latency no finer than the clock."""
         return units.format_latency(value) if self.resolution else self.format(value)
 
 
-# `<statistic>` stands for each of the above, `<role>` and `<interface>` for any name.
+# `<statistic>` stands for each of the above, `<role>`, `<interface>` and `<task>` for any.
 _DECLARED = (
     Metric(
         "latency.<statistic>",
@@ -133,6 +132,40 @@ _DECLARED = (
         "The <statistic> of the distance from the log's end to the end of the engine's last"
         " finished batch.",
     ),
+    Metric(
+        "lag.trend",
+        "1/s",
+        "lower",
+        "Records by which the lag grew per second: the slope of a line by least squares through the"
+        " lag on a grid of 5 s. Where an engine reports its offsets only at checkpoints, the lag is"
+        " how far its outputs were behind, times the offered rate.",
+    ),
+    Metric(
+        "lag.sawtooth",
+        "records",
+        "lower",
+        "Distance from the lowest to the highest point of the lag around that line.",
+    ),
+    Metric(
+        "dropped.rate",
+        "1/s",
+        "lower",
+        "Rows that an operator dropped since they came after the watermark, per second, in the 5 s"
+        " with the most of them.",
+    ),
+    Metric(
+        "batch.<statistic>",
+        "s",
+        "lower",
+        "The <statistic> of the time that the engine took for a batch, of those that ended in the"
+        " measured span.",
+    ),
+    Metric(
+        "resources.cores", "cores", "none", "CPUs that the engine was given, over all instances."
+    ),
+    Metric(
+        "resources.instances", "1", "none", "Instances that the engine was given; 1 for a process."
+    ),
     Metric("rate.offered", "1/s", "none", "Records that were due, per second."),
     Metric("rate.sent", "1/s", "none", "Records that the sender handed over, per second."),
     Metric("rate.appended", "1/s", "none", "Records that the broker appended, per second."),
@@ -167,7 +200,7 @@ _DECLARED = (
         "rate_per_minute.<statistic>",
         "1/s",
         "none",
-        "The <statistic> of the records per second that the broker appended in each minute, told"
+        "The <statistic> of the records per second that the broker appended in each minute, taken"
         " every second.",
     ),
     Metric(
@@ -198,7 +231,7 @@ _DECLARED = (
         "cores",
         "lower",
         "CPU time per second of an engine's instances on other hosts, mean, as they report it: that"
-        " of Java alone, without Python workers.",
+        " of Java only, without Python workers.",
     ),
     Metric("memory.<role>", "B", "lower", "Resident memory of the <role>, largest."),
     Metric("disk.<role>", "B/s", "lower", "Bytes the <role> wrote to disk per second, mean."),
@@ -214,6 +247,33 @@ _DECLARED = (
         "none",
         "Packets per second through the network interface <interface>, both ways, mean.",
     ),
+    Metric("state.rows", "records", "none", "Rows of state that the engine kept, most at a time."),
+    Metric(
+        "state.bytes",
+        "B",
+        "lower",
+        "Bytes of state that the engine kept in memory, or in files where it keeps it there, most"
+        " at a time, as it reports it.",
+    ),
+    Metric(
+        "cost.<task>",
+        "s/record",
+        "lower",
+        "CPU time of the engine per input record, for <task>, in a profiled time; cost.total is"
+        " that of all tasks.",
+    ),
+    Metric(
+        "profiling.cpu",
+        "1",
+        "lower",
+        "CPU time of the engine with the profiler on, divided by that with it off, in turns.",
+    ),
+    Metric(
+        "profiling.latency",
+        "1",
+        "lower",
+        "Mean latency with the profiler on, divided by that with it off, in turns.",
+    ),
     Metric("load.1m", "1", "none", "The system's load average over one minute, mean."),
     Metric("validation.seconds", "s", "none", "How long the checking of the answers took."),
 )
@@ -221,6 +281,7 @@ _DECLARED = (
 _MEMBERS = {
     "<role>": re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*"),
     "<interface>": re.compile(r".+"),
+    "<task>": re.compile(r".+"),
 }
 
 
@@ -231,6 +292,7 @@ def is_role(name: str) -> bool:
 
 _PARSE: Mapping[Unit, Callable[[str], float]] = {
     "s": units.parse_duration,
+    "s/record": units.parse_duration,
     "1/s": units.parse_rate,
     "records": units.parse_count,
     "cores": units.parse_count,
@@ -240,6 +302,7 @@ _PARSE: Mapping[Unit, Callable[[str], float]] = {
 }
 _FORMAT: Mapping[Unit, Callable[[float], str]] = {
     "s": units.format_duration,
+    "s/record": units.format_duration,
     "1/s": units.format_rate,
     "records": units.format_count,
     "cores": lambda cores: f"{cores:.2f}",
@@ -305,53 +368,3 @@ def _expanded() -> dict[str, Metric]:
 def _unknown(name: str) -> UsageError:
     """List the patterns rather than eighty names, but guess among the full names."""
     return unknown_name("metric", name, _expanded(), listed=[each.name for each in _DECLARED])
-
-
-_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-_OBJECTIVE = re.compile(r"\s*([\w.-]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
-
-
-@dataclass(frozen=True)
-class ObjectiveResult:
-    """Whether an objective was met, and by what."""
-
-    met: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A bound on a metric: `latency.p99 < 2s`."""
-
-    metric: Metric
-    operator: str
-    bound: float
-
-    def __str__(self) -> str:
-        return f"{self.metric.name} {self.operator} {self.metric.format(self.bound)}"
-
-    def check(self, metrics: Mapping[str, float]) -> ObjectiveResult:
-        """Compare with what was measured; a metric that is absent counts as missed."""
-        value = metrics.get(self.metric.name)
-        if value is None:
-            return ObjectiveResult(
-                False, f"{self.metric.name} was not measured, or the sample does not carry it"
-            )
-        met = _OPERATORS[self.operator](value, self.bound)
-        return ObjectiveResult(met, f"{self.metric.name} is {self.metric.format(value)}")
-
-
-def parse_objective(text: str) -> Objective:
-    """Read an objective like `latency.p99<2s`."""
-    match = _OBJECTIVE.fullmatch(text)
-    if match is None:
-        raise UsageError(
-            f"{text!r} is no objective", "Write it like 'latency.p99<2s' or 'rate.emitted>=10k/s'."
-        )
-    bounded = metric(match[1])
-    return Objective(bounded, match[2], bounded.parse(match[3]))

@@ -285,7 +285,7 @@ class Seen:
         return next((os.fsdecode(v.removeprefix(prefix)) for v in found), None)
 
     def end(self, stop_signal: signal.Signals = signal.SIGTERM, grace_s: float = GRACE_S) -> None:
-        """Ask this very process to end, then kill it; nobody who took its number is touched."""
+        """Ask this very process to end, then kill it; never another one with its number."""
         try:
             handle = os.pidfd_open(self.pid)
         except ProcessLookupError:

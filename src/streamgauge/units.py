@@ -140,4 +140,4 @@ def _finite(kind: str, text: str, value: float) -> float:
 
 
 def _bad(kind: str, text: str, examples: str) -> UsageError:
-    return UsageError(f"{text!r} is no {kind}", f"Write it like {examples}.")
+    return UsageError(f"{text!r} is not a {kind}", f"Write it like {examples}.")

@@ -15,22 +15,28 @@ from streamgauge.spec.trial import TrialSpec
 from streamgauge.trial import phases
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
-from tests.conformance.cells import FAILS, REFUSED, Cell, cells
+from tests.conformance.cells import FAILS, REFUSED, USUAL, Cell, cells
 from tests.integration.trials import PATIENT, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "cell" in metafunc.fixturenames:
-        every = metafunc.config.getoption("--every-cell")
-        possible = [cell for cell in cells() if not cell.gap(REFUSED)]
-        chosen = [each for each in possible if every or (each.default and not each.is_rare)]
-        metafunc.parametrize("cell", chosen, ids=str)
+CHOSEN = [
+    pytest.param(
+        cell,
+        partitions,
+        id=f"{cell}-{partitions}",
+        marks=() if cell.is_usual and partitions == USUAL else pytest.mark.thorough,
+    )
+    for cell in cells()
+    if not cell.gap(REFUSED)
+    for partitions in cell.partitions
+]
 
 
-def test_every_answer_is_right(bench: Bench, tmp_path: Path, cell: Cell) -> None:
-    spec = spec_of(cell)
+@pytest.mark.parametrize(("cell", "partitions"), CHOSEN)
+def test_every_answer_is_right(bench: Bench, tmp_path: Path, cell: Cell, partitions: int) -> None:
+    spec = spec_of(cell, partitions)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     if known := cell.gap(FAILS):
         assert result.status == "failed", "this gap is closed: take it out of FAILS"
@@ -50,14 +56,15 @@ def test_every_answer_is_right(bench: Bench, tmp_path: Path, cell: Cell) -> None
     assert result.checkpoints_ms or spec.duration_s < 10
 
 
-def spec_of(cell: Cell) -> TrialSpec:
+def spec_of(cell: Cell, partitions: int = USUAL) -> TrialSpec:
     """Return a trial that is short, but long enough for checkpoints that come often."""
-    planned = cell.plan()
+    planned = cell.plan(partitions)
     often = 0 < (trial_job(planned).checkpoint_s or 0) <= 5
     changes = {"load": PATIENT, "tail_s": 0.5, "duration_s": 12.0 if often else planned.duration_s}
     return settle(planned.model_copy(update=changes))
 
 
+@pytest.mark.thorough
 def test_windows_of_a_single_partition_close_as_well(bench: Bench, tmp_path: Path) -> None:
     result = run_trial(
         make_spec("q2", engine="spark", rate=2000.0), bench, tmp_path / "001", lambda _: None
@@ -65,7 +72,13 @@ def test_windows_of_a_single_partition_close_as_well(bench: Bench, tmp_path: Pat
     assert result.correct.holds is True, result.correct.reason
 
 
-@pytest.mark.parametrize(("query", "window"), [("aggregation", "1s,1s"), ("join", "2s,250ms")])
+@pytest.mark.parametrize(
+    ("query", "window"),
+    [
+        ("aggregation", "1s,1s"),
+        pytest.param("join", "2s,250ms", marks=pytest.mark.thorough),
+    ],
+)
 def test_records_that_come_too_late_for_a_window_are_told_and_no_error(
     bench: Bench, tmp_path: Path, query: str, window: str
 ) -> None:
@@ -94,7 +107,10 @@ def test_a_killed_engine_fails_its_trial(bench: Bench, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "query", "options"),
-    [("reference", "q3", {}), ("spark", "q1", {"mode": "microbatch"})],
+    [
+        ("reference", "q3", {}),
+        pytest.param("spark", "q1", {"mode": "microbatch"}, marks=pytest.mark.thorough),
+    ],
 )
 def test_a_probe_tells_how_fast_a_backlog_is_worked_off(
     bench: Bench, tmp_path: Path, engine: str, query: str, options: dict[str, str]

@@ -5,7 +5,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +24,18 @@ KAFKA = f"{ADDRESSES[BROKER]}:9092"
 SLOW_KAFKA = f"{ADDRESSES[RELAY]}:9094"
 """The same broker, with 5 ms more on each way."""
 RELAYED_MS = 5
+POSTGRES = f"postgresql://streamgauge@{ADDRESSES[BROKER]}:5432/streamgauge"
+
+# That of the system, or of whoever made our environment: it has none of our packages.
+PYTHON = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 
 _SERVICES = f"""
 import sys
 from contextlib import ExitStack
+from pathlib import Path
+from streamgauge.files import write_atomically
 from streamgauge.services.kafka.embedded import EmbeddedKafka
+from streamgauge.services.postgres.embedded import EmbeddedPostgres
 from streamgauge.services.running import Options
 
 ports = iter((9092, 9093))
@@ -38,13 +45,18 @@ settings = {{
     "listener.security.protocol.map":
         "PLAINTEXT:PLAINTEXT,RELAYED:PLAINTEXT,CONTROLLER:PLAINTEXT",
 }}
-with EmbeddedKafka(Options(choose_port=lambda: next(ports)), settings=settings).up():
+kafka = EmbeddedKafka(Options(choose_port=lambda: next(ports)), settings=settings)
+postgres = EmbeddedPostgres(Options(choose_port=lambda: 5432))
+with kafka.up(), postgres.up() as database:
+    write_atomically(Path(sys.argv[1]), database.endpoint.password, 0o600)
     print("ready", flush=True)
     sys.stdin.read()
 """
 
-_RELAY = f"""
-import asyncio, time
+_RELAY = """
+import asyncio, sys, time
+
+delay_s, here, there, port = float(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4])
 
 async def pass_on(reader, writer):
     # What comes in is held for a while, however much comes after it.
@@ -58,19 +70,19 @@ async def pass_on(reader, writer):
         writer.close()
     task = asyncio.create_task(write())
     while data := await reader.read(1 << 16):
-        queue.put_nowait((time.monotonic() + {RELAYED_MS} / 1000, data))
+        queue.put_nowait((time.monotonic() + delay_s, data))
     queue.put_nowait(None)
     await task
 
 async def connected(reader, writer):
     try:
-        back, forth = await asyncio.open_connection("{ADDRESSES[BROKER]}", 9094)
+        back, forth = await asyncio.open_connection(there, port)
         await asyncio.gather(pass_on(reader, forth), pass_on(back, writer))
     except OSError:
         writer.close()
 
 async def main():
-    server = await asyncio.start_server(connected, "{ADDRESSES[RELAY]}", 9094)
+    server = await asyncio.start_server(connected, here, port)
     print("ready", flush=True)
     await server.serve_forever()
 
@@ -93,6 +105,7 @@ class Hosts:
     folder: Path
     prefix: str
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    master: Process | None = None
 
     def space(self, name: str) -> str:
         return f"{self.prefix}-{name}"
@@ -103,10 +116,25 @@ class Hosts:
     @property
     def environment(self) -> dict[str, str]:
         """What a command of ours needs to use the cluster."""
-        return {**os.environ, "STREAMGAUGE_SPARK_PASSWORD": self.secret}
+        return {
+            **os.environ,
+            "STREAMGAUGE_SPARK_PASSWORD": self.secret,
+            "STREAMGAUGE_POSTGRES_PASSWORD_FILE": str(self.password_file),
+        }
+
+    @property
+    def password_file(self) -> Path:
+        """Where the database's password is."""
+        return self.folder / "postgres-password"
+
+    @property
+    def unseen(self) -> Path:
+        """A folder that workers and their executors see as an empty one of their own."""
+        return self.folder / "unseen"
 
     def daemon(self, name: str, program: str, *arguments: str) -> Process:
         """Start a master or a worker of a standalone cluster on a host."""
+        self.unseen.mkdir(exist_ok=True)
         settings = {"spark.authenticate": "true", "spark.authenticate.secret": self.secret}
         conf = self.folder / "spark.conf"
         write_private(conf, settings)
@@ -114,7 +142,11 @@ class Hosts:
         common = ["--host", address, "--webui-port", "0", "--properties-file", conf]
         word = f"org.apache.spark.deploy.{program}"
         return process.start(
-            self.inside(name, home / "bin" / "spark-class", word, *common, *arguments),
+            self.inside(
+                name,
+                *("sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', self.unseen),
+                *(home / "bin" / "spark-class", word, *common, *arguments),
+            ),
             log=self.folder / f"{name}-{program}.log",
             env={
                 **ENVIRONMENT,
@@ -125,24 +157,57 @@ class Hosts:
             },
         )
 
-    def worker(self, name: str, memory: str = "2g") -> Process:
+    def worker(self, name: str) -> Process:
+        """Start one with room for one application at a time."""
         work = str(self.folder / f"work-{name}")
-        size = ["--cores", "4", "--memory", memory]
+        size = ["--cores", "4", "--memory", "1000m"]
         return self.daemon(name, "worker.Worker", *size, "--work-dir", work, MASTER)
 
-    def program(self, name: str, text: str) -> Process:
+    def program(self, name: str, text: str, *arguments: object) -> Process:
         """Start a program of Python's, and wait until it says that it is ready."""
-        log = self.folder / f"{name}.log"
-        argv = self.inside(name, sys.executable, "-c", text)
+        log = self.folder / f"{name}-{len(text)}.log"
+        argv = self.inside(name, sys.executable, "-c", text, *map(str, arguments))
         started = process.start(argv, log=log, pipe_stdin=True)
         process.wait_until(lambda: "ready" in log.read_text(), started, 60, name)
         return started
 
 
+def command(hosts: Hosts, target: str, *words: str) -> list[str]:
+    """Return what runs something for a moment, on the harness's host."""
+    asked = ["run", target, "--quick", "--warmup", "2s", "--duration", "4s", "--json"]
+    cluster = ["--spark-master", MASTER, "--instances", "2", "--instance-memory", "512MiB"]
+    argv = hosts.inside(HARNESS, sys.executable, "-m", "streamgauge", *asked, *cluster)
+    runs = ["--runs-dir", str(hosts.folder / "runs"), *words]
+    return [str(word) for word in (*argv, *runs)]
+
+
+def run(
+    hosts: Hosts, target: str, *words: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run something for a moment, on the harness's host."""
+    argv, environment = command(hosts, target, *words), {**hosts.environment, **(env or {})}
+    return subprocess.run(argv, env=environment, capture_output=True, text=True)
+
+
+def assert_no_secrets(hosts: Hosts) -> None:
+    """See that no run and no log has one; hidden are only the files that hold them."""
+    hidden = [f"--exclude={name}" for name in ("spark.conf", hosts.password_file.name)]
+    for secret in (hosts.secret, hosts.password_file.read_text()):
+        found = subprocess.run(
+            ["grep", "-rlI", *hidden, secret, hosts.folder], capture_output=True, text=True
+        )
+        assert found.stdout == ""
+
+
+def shared(hosts: Hosts) -> list[str]:
+    """Name a folder that all hosts share, and their Python."""
+    return ["-E", f"checkpoint=file:{hosts.folder}/shared", "-S", f"spark.python={PYTHON}"]
+
+
 @contextmanager
 def hosts(folder: Path) -> Iterator[Hosts]:
     """Make the hosts, with Kafka on one and a standalone cluster on two others."""
-    made = Hosts(folder, f"sg{os.getpid()}")
+    made = Hosts(folder, f"sg{secrets.token_hex(4)}")
     with ExitStack() as stack:
         switch = made.space("switch")
         for space in (switch, *map(made.space, NAMES)):
@@ -153,9 +218,11 @@ def hosts(folder: Path) -> Iterator[Hosts]:
         _ip("-n", switch, "link", "set", "bridge", "up")
         for name, address in ADDRESSES.items():
             _join(made.space(name), switch, name, address)
-        stack.enter_context(made.program(BROKER, _SERVICES))
-        stack.enter_context(made.program(RELAY, _RELAY))
-        stack.enter_context(made.daemon(FIRST, "master.Master", "--port", "7077"))
+        stack.enter_context(made.program(BROKER, _SERVICES, made.password_file))
+        broker, relay, delay_s = ADDRESSES[BROKER], ADDRESSES[RELAY], RELAYED_MS / 1000
+        stack.enter_context(made.program(BROKER, _RELAY, 0, broker, "127.0.0.1", 5432))
+        stack.enter_context(made.program(RELAY, _RELAY, delay_s, relay, broker, 9094))
+        made.master = stack.enter_context(made.daemon(FIRST, "master.Master", "--port", "7077"))
         subprocess.run(made.inside(FIRST, sys.executable, "-c", _AWAIT_MASTER), check=True)
         stack.enter_context(made.worker(FIRST))
         stack.enter_context(made.worker(SECOND))

@@ -38,7 +38,7 @@ def test_a_broker_that_stalls_leaves_windows_open_and_the_load_invalid(
         result = run_trial(spec, own, tmp_path / "001", stall)
     assert result.status == "invalid", result.valid.reason
     assert "the load had gaps" in result.valid.reason
-    assert 1 <= result.valid.evidence["unclosed"] <= 3
+    assert 1 <= result.valid.evidence["unclosed"] < 6, "not every second of the load"
     assert result.correct.holds is True, result.correct.reason
     assert [text for text in result.warnings if "may lack their output" in text]
 

@@ -119,6 +119,7 @@ def test_outputs_that_come_after_the_drain_stay_missing_whenever_validated(
     assert (again.counts, again.inputs) == (result.counts, result.inputs)
 
 
+@pytest.mark.thorough
 def test_a_probe_finds_everything_there_at_once(bench: Bench, tmp_path: Path) -> None:
     times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
     result = run(bench, tmp_path, backlog=True, **times)

@@ -12,6 +12,10 @@ from tests.integration.trials import make_spec
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 STOPS_S = 2
+STOPS = {"bad": f"1000000@{STOPS_S}s/speed"}
+engines = pytest.mark.parametrize(
+    "engine", ["reference", pytest.param("spark", marks=pytest.mark.thorough)]
+)
 
 
 def spec_of(stage: str, **changes: Any) -> Any:
@@ -19,8 +23,9 @@ def spec_of(stage: str, **changes: Any) -> Any:
     return make_spec(stage, workload_name="ospbench", **{**fields, **changes})
 
 
-def test_bursts_are_answered(bench: Bench, tmp_path: Path) -> None:
-    spec = spec_of("stage4", shape="burst:95/s,4x/2s", duration_s=6.0)
+@engines
+def test_bursts_are_answered(bench: Bench, tmp_path: Path, engine: str) -> None:
+    spec = spec_of("stage4", shape="burst:95/s,4x/2s", duration_s=6.0, engine=engine)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.correct.holds is True, result.correct.reason
@@ -29,16 +34,19 @@ def test_bursts_are_answered(bench: Bench, tmp_path: Path) -> None:
     assert result.counts.expected > 100
 
 
+@engines
 def test_an_engine_that_starts_with_a_backlog_tells_when_it_had_caught_up(
-    bench: Bench, tmp_path: Path
+    bench: Bench, tmp_path: Path, engine: str
 ) -> None:
-    spec = spec_of("stage2", shape="backlog:950/s@3s,95/s", warmup_s=3.0, duration_s=8.0)
+    lasts_s = 30.0 if engine == "spark" else 8.0  # Spark takes some of it to start
+    times = {"warmup_s": 3.0, "duration_s": lasts_s}
+    spec = spec_of("stage2", shape="backlog:950/s@3s,95/s", engine=engine, **times)
     result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
     assert result.status == "done", result.cause
     assert result.valid.holds is True, result.valid.reason
     assert result.correct.holds is True, result.correct.reason
     assert result.kept_up.holds is True, result.kept_up.reason
-    assert 0 <= result.metrics["catch_up.seconds"] < 8
+    assert 0 <= result.metrics["catch_up.seconds"] < lasts_s
     assert not [name for name in result.metrics if name.startswith("latency.")]
     assert any("had caught up" in warning for warning in result.warnings)
     assert result.phases["send backlog"] >= 3
@@ -49,7 +57,9 @@ def test_an_engine_that_starts_with_a_backlog_tells_when_it_had_caught_up(
     ("stage", "parameters", "options"),
     [
         # Nothing but sentinels goes on when speed stops.
-        ("stage3", {"bad": f"1000000@{STOPS_S}s/speed"}, {}),
+        ("stage3", STOPS, {}),
+        pytest.param("stage3", STOPS, {"join": "native"}, marks=pytest.mark.thorough),
+        pytest.param("stage4", {"bad": "7@2s"}, {"join": "native"}, marks=pytest.mark.thorough),
         ("stage6", {"bad": "7@2s"}, {"conf.spark.sql.session.timeZone": "America/New_York"}),
     ],
 )

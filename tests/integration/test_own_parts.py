@@ -1,6 +1,7 @@
 """Profilers and acts that another package brings."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,5 +111,5 @@ def test_an_act_that_is_late_spoils_the_trial(bench: Bench, tmp_path: Path) -> N
     assert (result.status, result.valid.holds) == ("invalid", False)
     assert result.cause is not None
     assert result.cause.startswith("something slow, but that began ")
-    assert " late and took 1." in result.cause
+    assert re.search(r" late and took [1-9]", result.cause)
     assert result.cause.endswith("; both together may be 1 s")

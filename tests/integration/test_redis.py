@@ -153,7 +153,7 @@ def test_nothing_is_left_however_the_owner_ends(number: signal.Signals, own_runt
         seen = Seen.of(int(owner.stdout.readline()))
         assert seen is not None
         owner.send_signal(number)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while seen.alive and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not seen.alive
@@ -236,7 +236,7 @@ def test_a_server_that_is_not_there_is_named_at_once() -> None:
     endpoint = RedisEndpoint("127.0.0.1", runtime.free_port())
     begin = time.monotonic()
     error = refusal(endpoint)
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 10
     assert endpoint.address in error.message
     assert "refused" in error.message
     with pytest.raises(TrialInvalid, match="does not tell its time"):

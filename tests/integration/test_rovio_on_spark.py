@@ -30,8 +30,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 BEGIN = 1_700_000_000_000
 RATE, SECONDS, BATCH_MS = 500, 8, 950  # batches end within windows
-CASES: list[tuple[int, dict[str, Any]]] = [
-    (2, {"window": "2s,1s"}),
+CASES = [
+    pytest.param(2, {"window": "2s,1s"}, marks=pytest.mark.thorough),
     (1, {"window": "1500ms,1s"}),
     (2, {"window": "2s,250ms", "keys": "single", "users": 300}),
     (1, {"window": "2s,500ms", "allowed_delay": "600ms", "disorder": 0.4, "late": 0.02}),
@@ -95,6 +95,7 @@ def run(
         partitions=partitions,
         seed=1,
         options={},
+        settings={"method": "slices" if parameters.hopping.overlap >= 4 else "bucket"},
     )
     job = replace(job, watermark_delay_ms=facts.watermark_delay("microbatch", partitions))
     inputs = {stream: read(spark, folder / stream) for stream in streams}

@@ -5,18 +5,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from streamgauge import machine, runner
 from streamgauge.measure.verdicts import exit_code
-from streamgauge.results.events import phases_of
-from streamgauge.results.folder import RunFolder
 from streamgauge.services.choice import embedded
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
 from streamgauge.services.postgres.embedded import EmbeddedPostgres
@@ -27,11 +23,11 @@ from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
 from streamgauge.trial.watch import Clock
 from streamgauge.validation.session import Session
+from tests.integration.commands import SHORT, environment
 from tests.integration.trials import COMMAND, PATIENT, Lent, make_spec, ours
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-SHORT = ["--quick", "--warmup", "500ms", "--duration", "1s", "--rate", "500/s"]
+__all__ = ["environment"]
 
 
 def short_run(queries: tuple[str, ...] = ("q3",), **changes: Any) -> RunSpec:
@@ -146,134 +142,6 @@ def test_a_clock_that_is_stepped_makes_the_trial_invalid(bench: Bench, tmp_path:
     result = run_trial(make_spec("q3"), own, tmp_path / "001", step)
     assert result.status == "invalid"
     assert "clock was stepped" in (result.cause or "")
-
-
-@pytest.fixture
-def environment(services: dict[str, RunningService[Any]], tmp_path: Path) -> dict[str, str]:
-    """Let commands use the services of the tests, and a runs folder of their own."""
-    password = tmp_path / "password"
-    password.write_text(services["postgres"].endpoint.password)
-    postgres = services["postgres"].endpoint
-    return {
-        **os.environ,
-        "STREAMGAUGE_KAFKA": services["kafka"].endpoint.bootstrap,
-        "STREAMGAUGE_POSTGRES": (
-            f"postgresql://{postgres.user}@{postgres.host}:{postgres.port}/{postgres.database}"
-        ),
-        "STREAMGAUGE_POSTGRES_PASSWORD_FILE": str(password),
-        "STREAMGAUGE_RUNS_DIR": str(tmp_path / "runs"),
-    }
-
-
-def events(
-    runs: Path, command: "subprocess.Popen[bytes]", seen: int = 0
-) -> Iterator[dict[str, Any]]:
-    """Follow what the only run in a folder tells, after so many lines."""
-    while command.poll() is None:
-        files = list(runs.glob("*/live.jsonl"))
-        lines = files[0].read_text().splitlines() if files else []
-        for line in lines[seen:]:
-            yield json.loads(line)
-        seen = len(lines)
-        time.sleep(0.02)  # leave the processor to the run that is waited for
-
-
-def interrupt(
-    arguments: list[str], environment: dict[str, str], runs: Path, trial: int, phase: str
-) -> list[int]:
-    """Press Ctrl-C when a trial enters a phase; return the trials that began until then."""
-    before = [line for file in runs.glob("*/live.jsonl") for line in file.read_text().splitlines()]
-    command = subprocess.Popen([*COMMAND, *arguments], env=environment, stderr=subprocess.PIPE)
-    began = []
-    for event in events(runs, command, len(before)):
-        if event.get("phase") == "prepare":
-            began.append(event["trial"])
-        if (event["trial"], event.get("phase")) == (trial, phase):
-            command.send_signal(signal.SIGINT)
-            break
-    _, stderr = command.communicate()
-    assert command.returncode == 130, (phase, stderr.decode())
-    assert "Go on with it: streamgauge run --resume" in stderr.decode(), phase
-    assert "Traceback" not in stderr.decode(), phase
-    assert not ours("streamgauge.load"), phase
-    assert not ours("streamgauge.engines"), phase
-    return began
-
-
-@pytest.mark.timeout(900)  # eleven trials, where the others have one or two
-def test_interrupted_in_any_phase_a_run_is_readable_and_goes_on(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    """The second trial is interrupted in each phase in turn, and gone on with each time."""
-    runs = tmp_path / "runs"
-    first, *others = phases_of(make_spec("q3"))
-    begin = ["run", "espbench/q3", "-e", "reference", "--repeats", "2", *SHORT]
-    assert interrupt(begin, environment, runs, 2, first) == [1, 2]
-    (path,) = runs.iterdir()
-    folder = RunFolder(path)
-    assert folder.record().status == "interrupted"
-    (kept,) = folder.trials()
-    resume = ["run", "--resume", "@0"]
-    for phase in others:
-        assert interrupt(resume, environment, runs, 2, phase) == [2], phase
-        assert folder.record().status == "interrupted", phase
-        assert folder.trials() == [kept], phase
-    done = subprocess.run([*COMMAND, *resume, "--json"], env=environment, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    told = json.loads(done.stdout)
-    assert told["status"] == "done"
-    assert [trial["correct"] for trial in told["trials"]] == [True, True]
-    assert folder.trials()[0] == kept
-
-
-@pytest.mark.parametrize(
-    ("arguments", "phase"),
-    [
-        (["espbench", "-x", "broker", *SHORT], "read back"),
-        (["espbench/q3", "-e", "reference", "-x", "sustainable", "--quick"], "send backlog"),
-    ],
-)
-def test_interrupted_in_a_phase_of_few_trials_it_says_how_to_go_on(
-    environment: dict[str, str], tmp_path: Path, arguments: list[str], phase: str
-) -> None:
-    runs = tmp_path / "runs"
-    assert interrupt(["run", *arguments], environment, runs, 1, phase) == [1]
-    (path,) = runs.iterdir()
-    assert RunFolder(path).record().status == "interrupted"
-    assert interrupt(["run", "--resume", str(path)], environment, runs, 1, phase) == [1]
-
-
-def test_ctrl_c_stops_the_embedded_services_too(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    runs = tmp_path / "runs"
-    del environment["STREAMGAUGE_KAFKA"], environment["STREAMGAUGE_POSTGRES"]
-    arguments = ["run", "espbench/q4", "-e", "reference", *SHORT]
-    command = subprocess.Popen([*COMMAND, *arguments], env=environment)
-    next(event for event in events(runs, command) if event.get("phase") == "warm-up")
-    children = psutil.Process(command.pid).children(recursive=True)
-    assert len(children) >= 4
-    command.send_signal(signal.SIGINT)
-    assert command.wait() == 130
-    assert not [child for child in children if child.is_running()]
-
-
-def test_a_killed_run_leaves_no_process_and_reads_as_interrupted(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    runs = tmp_path / "runs"
-    del environment["STREAMGAUGE_KAFKA"]  # its own services must die with it
-    arguments = ["run", "espbench/q3", "-e", "reference", *SHORT]
-    command = subprocess.Popen([*COMMAND, *arguments], env=environment)
-    next(event for event in events(runs, command) if event.get("phase") == "measure")
-    children = psutil.Process(command.pid).children(recursive=True)
-    assert len(children) >= 3
-    command.kill()
-    command.wait()
-    _, alive = psutil.wait_procs(children, timeout=20)
-    assert not alive
-    (path,) = runs.iterdir()
-    assert RunFolder(path).record().status == "interrupted"
 
 
 def test_a_second_run_is_refused(environment: dict[str, str]) -> None:

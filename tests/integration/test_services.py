@@ -80,7 +80,7 @@ def family(pid: int) -> list[Seen]:
 
 
 def all_gone(processes: list[Seen]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while any(seen.alive for seen in processes) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not any(seen.alive for seen in processes)

@@ -211,7 +211,9 @@ def lines(count: int, workplace: int = 1) -> list[bytes]:
     return sensors.lines(count, workplace, seed=5)
 
 
-@pytest.mark.parametrize("mode", ["microbatch", "continuous"])
+@pytest.mark.parametrize(
+    "mode", ["microbatch", pytest.param("continuous", marks=pytest.mark.thorough)]
+)
 def test_q3_finds_errors_in_every_mode_and_ends_without_a_word(
     start: BenchMaker, mode: str
 ) -> None:
@@ -243,7 +245,9 @@ GAPS: Mapping[str, Sequence[tuple[int, Sequence[int]]]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["realtime", "microbatch"])
+@pytest.mark.parametrize(
+    "mode", ["realtime", pytest.param("microbatch", marks=pytest.mark.thorough)]
+)
 def test_q1_answers_each_second_once_whatever_closes_it(start: BenchMaker, mode: str) -> None:
     """The same log in both modes: what real time lets out is right, and what it cannot is known."""
     bench = start("q1", partitions=3, mode=mode)

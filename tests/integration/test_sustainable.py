@@ -9,7 +9,8 @@ import psutil
 import pytest
 
 from streamgauge.results.folder import RunFolder
-from tests.integration.test_run import COMMAND, environment, events
+from tests.integration.commands import environment, events
+from tests.integration.trials import COMMAND
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 __all__ = ["environment"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psycopg
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.services.running import RunningService
@@ -15,12 +19,18 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.trial.bench import Bench
 from streamgauge.trial.run import run_trial
+from streamgauge.validation.session import Session
 from streamgauge.workloads.theodolite import Theodolite, store
+from streamgauge.workloads.theodolite.attributes import Attribute
+from streamgauge.workloads.theodolite.parameters import Parameters
+from streamgauge.workloads.theodolite.spark import attribute_of
 from tests.integration.trials import make_spec
 
 pytestmark = [pytest.mark.integration]
 
 BEGIN = 1_700_000_000_000
+MIDNIGHT = 1_700_006_400_000
+"""In UTC."""
 
 
 @pytest.fixture
@@ -76,6 +86,41 @@ def test_a_batch_that_comes_again_changes_nothing(
     assert after["value_in_w"].to_pylist() == [12.25, 12.25, 1.0]
 
 
+def test_a_task_that_lost_its_connection_connects_again(endpoint: PostgresEndpoint) -> None:
+    store.write(endpoint, rows(1))
+    with psycopg.connect(**endpoint.connection(), autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND state = 'idle' AND query = 'COMMIT'"
+        )
+    with pytest.raises(psycopg.Error):
+        store.write(endpoint, rows(2))
+    store.write(endpoint, rows(2))
+    assert store.has(endpoint, [1, 2])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("attribute", ["hour-of-day", "day-of-week", "cycle:3:25m"])
+@pytest.mark.parametrize(
+    "zone", ["Europe/Paris", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
+)
+def test_spark_tells_the_same_hours_and_days(validator: Session, attribute: str, zone: str) -> None:
+    """Also in the nights in which clocks are changed."""
+    changing = ((3, 12), (3, 26), (4, 2), (10, 1), (10, 29), (11, 5))
+    days = (int(datetime(2023, *day, tzinfo=UTC).timestamp() * 1000) for day in changing)
+    quarters = (day + quarter * 900_000 for day in days for quarter in range(96))
+    times = [MIDNIGHT - 1, MIDNIGHT, *quarters]
+    readings = (
+        validator.get()
+        .createDataFrame([(time,) for time in times], "timestamp bigint")
+        .withColumn("time", F.timestamp_millis("timestamp"))
+    )
+    value = attribute_of(Parameters(attribute=attribute, zone=zone)).alias("value")
+    found = dict(tuple(row) for row in readings.select("timestamp", value).collect())
+    expected = Attribute.parse(attribute).at(np.array(times, dtype=np.int64), zone)
+    assert [found[time] for time in times] == expected.tolist()
+
+
 def trial(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult:
     spec = make_spec(query, workload_name="theodolite", rate=1000.0, **changes)
     result = run_trial(spec, bench, folder / "001", lambda _: None)
@@ -85,7 +130,12 @@ def trial(bench: Bench, folder: Path, query: str, **changes: Any) -> TrialResult
 
 
 @pytest.mark.parametrize(
-    ("fault", "found_as"), [("unset", "missing"), ("early", "wrong"), ("touch", "unexpected")]
+    ("fault", "found_as"),
+    [
+        ("unset", "missing"),
+        pytest.param("early", "wrong", marks=pytest.mark.thorough),
+        pytest.param("touch", "unexpected", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_table_that_is_wrong_is_found(
     bench: Bench, tmp_path: Path, fault: str, found_as: str
@@ -99,14 +149,14 @@ def test_a_table_that_is_wrong_is_found(
 def test_bad_records_other_zones_and_sensors_that_stop_change_no_answer(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And slices give what whole windows give."""
+    """And slices in state of our own give what whole windows give."""
     monkeypatch.setenv("TZ", "America/St_Johns")
     result = trial(
         bench,
         tmp_path,
         "uc3-final",
         engine="spark",
-        engine_options={"windows": "sliced"},
+        engine_options={"method": "pairs"},
         partitions=3,
         parameters={"bad": 0.1, "zone": "Asia/Kolkata", "attribute": "hour-of-day"},
         shape="steps:1k/s@1s,0/s@4s,1k/s@1s",

@@ -512,7 +512,7 @@ def test_no_jvm_outlives_its_session(tmp_path: Path, moment: str, number: signal
             time.sleep(0.02)
         started = ours.children(recursive=True)
         child.send_signal(number)
-        child.communicate(timeout=30)
+        child.communicate(timeout=60)
     assert child.returncode == (1 if number == signal.SIGINT else -number)
     assert psutil.wait_procs(started, timeout=20)[1] == []
 

@@ -154,8 +154,10 @@ def test_windows_of_single_tasks_are_added_up_and_what_comes_again_replaces_what
         ("reference", "redis", None, {"skew": True}),
         ("reference", "topic", None, {"bad": 0.2}),
         ("spark", "redis", "microbatch", {"bad": 0.2, "skew": True, "cache": False}),
-        ("spark", "redis", "continuous", {"bad": 0.2}),
-        ("spark", "topic", "realtime", {"bad": 0.2, "campaigns": 3}),
+        pytest.param(
+            *("spark", "topic", "realtime", {"bad": 0.2, "campaigns": 3}),
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_every_count_is_right(
@@ -186,7 +188,7 @@ def test_every_count_is_right(
 
 @pytest.mark.parametrize(
     ("fault", "missing", "wrong", "unexpected"),
-    [("early", 0, 1, 0), ("touch", 0, 0, 1)],
+    [("early", 0, 1, 0), pytest.param("touch", 0, 0, 1, marks=pytest.mark.thorough)],
 )
 @pytest.mark.spark
 def test_a_wrong_count_in_redis_is_found(

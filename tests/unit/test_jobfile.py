@@ -22,7 +22,7 @@ seconds = st.none() | st.floats(0, 1e9)
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("workload", "query", "transport", "group", "progress", "scratch"), words),
     **dict.fromkeys(("options", "settings", "inputs", "configuration", "internal"), texts),
-    **dict.fromkeys(("partitions", "seed", "watermark_delay_ms"), numbers),
+    **dict.fromkeys(("partitions", "seed", "watermark_delay_ms", "quarter_records"), numbers),
     **dict.fromkeys(("parameters", "via"), values),
     **dict.fromkeys(("mode", "output"), st.none() | words),
     **dict.fromkeys(("trigger_s", "checkpoint_s"), seconds),

@@ -25,7 +25,7 @@ def test_defaults_are_those_of_a_measurement() -> None:
 
 def test_quick_is_small_and_an_option_wins_over_it() -> None:
     spec = plan(quick=True, duration="30s")
-    assert (spec.duration_s, spec.warmup_s) == (30, 15)
+    assert (spec.duration_s, spec.warmup_s) == (30, 10)
     assert spec.parameters["warehouses"] == 1
     assert spec.origins["warmup"] == "quick"
     assert spec.origins["duration"] == "option"
@@ -67,8 +67,8 @@ def test_parameters_are_parsed() -> None:
         ({"rates": ["0"]}, "above 0"),
         ({"rates": ["-5/s"]}, "-5/s"),
         ({"rates": ["fast"]}, "fast"),
-        ({"rates": [""]}, "'' is no rate"),
-        ({"rates": ["１k/s"]}, "is no rate"),
+        ({"rates": [""]}, "'' is not a rate"),
+        ({"rates": ["１k/s"]}, "is not a rate"),
         ({"partitions": "１"}, "is not a whole number"),
         ({"partitions": 999_999}, "partitions must be at most 1000"),
         ({"repeats": 99_999_999}, "a run has 10,000 at most"),
@@ -377,12 +377,12 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
     [
         ("rates: 5000", "rates: 5000 is one value"),
         ("rates: 1k/s", "rates: 1k/s is one value"),
-        ("rates: [fast]", "rates.0: 'fast' is no rate"),
+        ("rates: [fast]", "rates.0: 'fast' is not a rate"),
         ("rates: null", "rates must be a list"),
         ("rates: [1k/s, 1k/s]", "rates: 1k/s is named twice"),
         ("load: poisson:2k/s", "load: 'poisson:2k/s' must be KEY: VALUE pairs"),
         ("load: {batch: [1]}", "load: [1] is a list of one value"),
-        ("load: {batch: big}", "load: 'big' is no size"),
+        ("load: {batch: big}", "load: 'big' is not a size"),
         ("load: {acks: 2}", "load: acks must be 0, 1 or all"),
         ("load: [{ack: 1}]", "load: unknown option of the load 'ack'"),
         ("parameters: [1]", "parameters must be KEY: VALUE pairs"),
@@ -397,7 +397,7 @@ def test_records_with_a_form_of_their_own_need_a_broker(monkeypatch: pytest.Monk
         ("partitions: {a: 1}", "partitions: {'a': 1} is not a whole number"),
         ("partitions: 1.5", "partitions: 1.5 is not a whole number"),
         ("partitions: true", "partitions: True is not a whole number"),
-        ("duration: soon", "duration: 'soon' is no duration"),
+        ("duration: soon", "duration: 'soon' is not a duration"),
         ("repeats: yes", "repeats: True is not a whole number"),
         ("repeats: 0", "repeats must be at least 1, not 0"),
         ("cores: null", "cores: there is no value"),

@@ -160,7 +160,7 @@ def test_it_tells_what_is_new_of_a_trial() -> None:
         ({"cores": "0,1"}, "cores"),
         ({"seed": "-1,1"}, "seed"),
         ({"rate": "0/s,1k/s"}, "rate"),
-        ({"rate": "fast,1k/s"}, "'fast' is no rate"),
+        ({"rate": "fast,1k/s"}, "'fast' is not a rate"),
         ({"duration": "0s,1m"}, "duration"),
         ({"P.workplaces": "1,2;1,999"}, "no workplace 999"),
         ({"rate": ""}, "one of its values is empty"),

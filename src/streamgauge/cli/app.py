@@ -13,10 +13,12 @@ from streamgauge.cli import (
     doctor,
     export,
     listing,
+    profile,
     report,
     run,
     services,
     show,
+    tasks,
     validate,
     watch,
 )
@@ -93,6 +95,8 @@ _add(app, "runs", show.runs, show.RUNS_EXAMPLES)
 _add(app, "watch", watch.watch, watch.EXAMPLES)
 _add(app, "report", report.report, report.EXAMPLES)
 _add(app, "compare", compare.compare, compare.EXAMPLES)
+_add(app, "tasks", tasks.tasks, tasks.EXAMPLES)
+_add(app, "profile", profile.profile, profile.EXAMPLES)
 _add(app, "export", export.export, export.EXAMPLES)
 _add(app, "validate", validate.validate, validate.EXAMPLES)
 _add(app, "doctor", doctor.doctor, doctor.EXAMPLES)

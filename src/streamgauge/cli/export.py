@@ -14,9 +14,10 @@ EXAMPLES = """\b
 Examples:
   streamgauge export @0                         trials, latencies and timeline as Parquet
   streamgauge export @0 --format csv --output tables
+  streamgauge export @0 --format theodolite     demand or capacity, for Theodolite's notebooks
   streamgauge export @0 --package               what another machine needs to run it again"""
 
-Format = Literal["csv", "parquet", "json"]
+Format = Literal["csv", "parquet", "json", "theodolite"]
 
 
 def export(
@@ -42,6 +43,9 @@ def export(
 ) -> None:
     """Write a run's trials, latencies and timeline as files, and print their names.
 
+    Of a search for demand or capacity, `--format theodolite` writes what the notebooks of
+    Theodolite read.
+
     A replication package holds the spec as a preset, the results, machine and versions:
     `streamgauge run --preset preset.yaml` runs it again.
     """
@@ -55,6 +59,10 @@ def export(
         file = output or Path(f"{name}.zip")
         write_output(file, make_package(folder))
         written = [file]
+    elif format == "theodolite":
+        from streamgauge.results.theodolite import export_theodolite
+
+        written = export_theodolite(folder, output or Path(name))
     else:
         from streamgauge.results.export import export as export_tables
 

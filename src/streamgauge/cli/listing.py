@@ -78,12 +78,12 @@ def _item(group: Group, name: str) -> Item:
     try:
         loaded = registry.load(group, name)
         if group == "transports":
-            registry.transport(name)  # which tells whether it is complete
+            registry.transport(name)  # which checks that it is complete
     except StreamgaugeError as error:
         return Item(name, "missing", error.message, error.remedy)
     try:
         problems = _problems(group, loaded)
-    except StreamgaugeError as error:  # how a service tells what it misses
+    except StreamgaugeError as error:  # how a service says what it misses
         return Item(name, "missing", error.message, error.remedy)
     if problems:
         return Item(name, "missing", problems[0][0], problems[0][1])

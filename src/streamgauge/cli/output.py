@@ -47,7 +47,7 @@ def progress(text: str) -> None:
 
 
 def results_console() -> Console:
-    """Return a console on stdout, wide enough for a table where nobody tells how wide it is."""
+    """Return a console on stdout, wide enough for a table where its width is unknown."""
     from rich.console import Console
 
     console = Console(highlight=False)

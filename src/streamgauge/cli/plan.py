@@ -23,7 +23,7 @@ _FINER = 10
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
     """Print the trials and how long they will take at least."""
-    from streamgauge.planning import load_experiment, settle
+    from streamgauge.planning import cautions, load_experiment, settle
     from streamgauge.results.events import count_trials
     from streamgauge.spec.experiment import MayBeRough, Outlines
 
@@ -34,10 +34,13 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
         planned = [trial.model_dump(mode="json") for trial in trials]
         outline = [asdict(stage) for stage in stages]
         written = {"trials": total, "outline": outline, "planned": planned}
+        written |= {"cautions": cautions(spec)}
         print_json({"spec": spec.model_dump(mode="json"), **written})
         return
-    if spec.profile is not None:
-        print_line(f"profiler {spec.profile} watches the engine during the measured time")
+    for caution in cautions(spec):
+        print_line(f"mind: {caution}")
+    for profiler in dict.fromkeys(trial.profile for trial in trials if trial.profile):
+        print_line(f"profiler {profiler} watches the engine during the measured time")
     if stages:
         rough = experiment.rough() if isinstance(experiment, MayBeRough) else None
         _show_outline(spec, stages, total, f" ({rough})" if rough else "")
@@ -53,11 +56,18 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
         _show_settled(trial, " " * 15)
     if spec.shape is not None:
         print_line(_chart(trials[0]))
-    total_s = sum(trial.load_s for trial in trials)
-    print_line(
-        f"{len(trials)} trial(s), at least {format_duration(total_s)} of load;"
-        " starting, draining and validating come on top"
-    )
+    print_line(f"{len(trials)} trial(s), {_lasting(trials)}")
+
+
+def _lasting(trials: Sequence[TrialSpec]) -> str:
+    """Tell what takes time; backlogs have no pace, so how long they take is the engine's."""
+    load = format_duration(sum(trial.load_s for trial in trials))
+    if any(trial.backlog for trial in trials):
+        return (
+            f"whose backlogs are {load} of load, sent as fast as possible;"
+            " starting, working off and validating come on top"
+        )
+    return f"at least {load} of load; starting, draining and validating come on top"
 
 
 def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str) -> None:
@@ -79,7 +89,7 @@ def _engine(trial: TrialSpec) -> str:
 
 
 def _varied(trial: TrialSpec) -> str:
-    """Name the trial's values of what is varied, if they are not told already."""
+    """Name the trial's values of what is varied, if they are not shown already."""
     told = {"rate", "partitions"}
     return "".join(f", {name}={value}" for name, value in trial.factors.items() if name not in told)
 

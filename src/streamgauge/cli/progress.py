@@ -121,7 +121,7 @@ def panel(
 
 
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
-    """Draw values from zero to the top, which is the largest unless told; a gap for none."""
+    """Draw values from zero to the top, by default the largest; a gap for none."""
     largest = top or max((value for value in values if value is not None), default=0.0)
     return "".join(" " if value is None else _bar(value, largest) for value in values)
 

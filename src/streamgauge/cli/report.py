@@ -17,6 +17,7 @@ EXAMPLES = """\b
 Examples:
   streamgauge report @0                     write report.html into the folder of the latest run
   streamgauge report @1 @0 -o both.html     two runs on one page
+  streamgauge report @1 @0 --over resources capacities that searches found, in one chart
   streamgauge report @2 @1 @0 --over rate   a metric over the rate, a line for each query"""
 
 
@@ -36,7 +37,7 @@ def report(
         typer.Option(
             metavar="FACTOR",
             help="Show one metric instead, over rate, partitions, mode, engine, transport, cores or"
-            " date.",
+            " date; or what searches for demand or capacity found, over load or resources.",
             envvar="STREAMGAUGE_OVER",
         ),
     ] = None,
@@ -50,14 +51,18 @@ def report(
     """Write a page with charts: one file, to be opened anywhere, without a network."""
     from streamgauge.report.page.report import write_page
     from streamgauge.report.page.sweep import write_sweep
+    from streamgauge.report.scaling.several import OVER, write_curves
     from streamgauge.results.folder import find
 
     folders = [find(runs_dir, name) for name in runs]
     first = folders[0].path
     place = first if len(folders) == 1 else first.parent
-    file = output or place / ("report.html" if over is None else f"{metric}-over-{over}.html")
+    named = f"{OVER.get(over, metric)}-over-{over}.html" if over else "report.html"
+    file = output or place / named
     if over is None:
         write_page(folders, file)
+    elif over in OVER:
+        write_curves(folders, over, file)
     else:
         write_sweep(folders, metric, over, file)
     if as_json:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from streamgauge.cli import run_options as options
 from streamgauge.cli.pairs import pairs
 
 if TYPE_CHECKING:
@@ -26,302 +27,53 @@ Examples:
   streamgauge run espbench/q1 --rate 1k/s,10k/s --repeats 3 --objective 'latency.p99<1s'
   streamgauge run espbench/q2 --vary rate=1k/s,10k/s --vary E.trigger=0s,1s
   streamgauge run espbench/q3 -x sustainable --survey  how much can it take, roughly?
+  streamgauge run theodolite/uc2 -x scalability --survey  which load needs how many instances?
   streamgauge run espbench/q1 --load steps:10k/s@60s,50k/s@60s --dry-run
   streamgauge run --preset espbench-2021 --dry-run    what a publication did, without doing it
   streamgauge run espbench --live                     the same, with a page to watch it
   streamgauge run --resume @0                         go on where the latest run was interrupted"""
 
-_RUN = "What to run"
-_LOAD = "Load"
-_WHERE = "Where"
-_OUT = "Results"
-
-
-def _env(name: str) -> str:
-    return f"STREAMGAUGE_{name}"
-
 
 def run(
     context: typer.Context,
-    target: Annotated[
-        str | None,
-        typer.Argument(metavar="WORKLOAD[/QUERY,…]", help="See `streamgauge list`."),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "-e",
-            "--engine",
-            help="System to be measured [default: spark].",
-            envvar=_env("ENGINE"),
-        ),
-    ] = None,
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            "-x",
-            "--experiment",
-            help="What to find out [default: fixed-rate].",
-            envvar=_env("EXPERIMENT"),
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="A complete configuration by its name, or your own YAML file.",
-            envvar=_env("PRESET"),
-        ),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s]."
-            " A search takes its limits LOW,HIGH or a first guess.",
-            envvar=_env("RATE"),
-        ),
-    ] = None,
-    shape: Annotated[
-        str | None,
-        typer.Option(
-            "--load",
-            metavar="SHAPE",
-            help="Instead of a constant rate: poisson:10k/s, steps:10k/s@60s,50k/s@60s,"
-            " ramp:1k/s..50k/s@5m, sine:…, bursts:…, fluctuate:…, replay:FILE.",
-            envvar=_env("LOAD"),
-        ),
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(help="Measured time [default: 5m].", envvar=_env("DURATION")),
-    ] = None,
-    warmup: Annotated[
-        str | None,
-        typer.Option(help="Load before the measured time [default: 90s].", envvar=_env("WARMUP")),
-    ] = None,
-    repeats: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER",
-            help="How often to run each trial [default: 1].",
-            envvar=_env("REPEATS"),
-        ),
-    ] = None,
-    partitions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER",
-            help="Partitions of each topic [default: 1].",
-            envvar=_env("PARTITIONS"),
-        ),
-    ] = None,
-    cores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER", help="CPUs for the engine [default: all].", envvar=_env("CORES")
-        ),
-    ] = None,
-    instances: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER",
-            help="Spark executors, on a cluster [default: none, one process].",
-            envvar=_env("INSTANCES"),
-        ),
-    ] = None,
-    instance_cores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER",
-            help="CPUs of each instance [default: 1].",
-            envvar=_env("INSTANCE_CORES"),
-        ),
-    ] = None,
-    instance_memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory of each instance [default: 2GiB].",
-            envvar=_env("INSTANCE_MEMORY"),
-        ),
-    ] = None,
-    seed: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INTEGER",
-            help="Seed of all random data [default: 1].",
-            envvar=_env("SEED"),
-        ),
-    ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-P",
-            metavar="KEY=VALUE",
-            help="Parameter of the workload.",
-            envvar=_env("PARAMETERS"),
-        ),
-    ] = None,
-    engine_options: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-E",
-            metavar="KEY=VALUE",
-            help="Option of the engine. spark: mode=realtime, trigger=4s, conf.KEY=VALUE."
-            " reference: fault=NAME, one of drop, late, repeat, alter-value, alter-id, exchange,"
-            " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is no error.",
-            envvar=_env("ENGINE_OPTIONS"),
-        ),
-    ] = None,
-    experiment_options: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-X",
-            metavar="KEY=VALUE",
-            help="Parameter of the experiment: survey=true, after=90%,50%.",
-            envvar=_env("EXPERIMENT_OPTIONS"),
-        ),
-    ] = None,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-L",
-            metavar="KEY=VALUE",
-            help="Option of the load: acks, batch, linger, compression …",
-            envvar=_env("LOAD_OPTIONS"),
-        ),
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FACTOR=VALUES",
-            help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, instances,"
-            " instance_cores, instance_memory, seed, duration, E.OPTION, P.PARAMETER, L.OPTION."
-            " Of several factors all combinations.",
-            envvar=_env("VARY"),
-        ),
-    ] = None,
-    senders: Annotated[
-        str | None,
-        typer.Option(
-            metavar="processes|spark=URL",
-            help="What sends the load: processes on this machine, or tasks of a Spark cluster.",
-            envvar=_env("SENDERS"),
-        ),
-    ] = None,
-    transport: Annotated[
-        str | None,
-        typer.Option(help="How records travel [default: kafka].", envvar=_env("TRANSPORT")),
-    ] = None,
-    objectives: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--objective",
-            metavar="METRIC<BOUND",
-            help="A bound that must hold: 'latency.p99<2s'; exit code 1 if it does not.",
-            envvar=_env("OBJECTIVE"),
-        ),
-    ] = None,
-    tags: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tag", metavar="KEY=VALUE", help="A name to find the run by.", envvar=_env("TAG")
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Run a profiler on the engine during the measured time.",
-            envvar=_env("PROFILE"),
-        ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Smallest sizes: shows that everything works, is no measurement.",
-            envvar=_env("QUICK"),
-        ),
-    ] = False,
-    survey: Annotated[
-        bool,
-        typer.Option(
-            "--survey",
-            help="Search by trials of 30 s + 60 s, a rough answer: short for -X survey=true.",
-            envvar=_env("SURVEY"),
-        ),
-    ] = False,
-    keep: Annotated[
-        bool,
-        typer.Option(
-            "--keep", help="Keep all records, for `streamgauge validate`.", envvar=_env("KEEP")
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Show the trials, start nothing.", envvar=_env("DRY_RUN")),
-    ] = False,
-    resume: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Go on with an interrupted run.", envvar=_env("RESUME")),
-    ] = None,
-    kafka: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Address of your own Kafka [default: an embedded one].",
-            envvar=_env("KAFKA"),
-        ),
-    ] = None,
-    postgres: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Address of your own PostgreSQL [default: an embedded one].",
-            envvar=_env("POSTGRES"),
-        ),
-    ] = None,
-    spark: Annotated[
-        str | None,
-        typer.Option(
-            "--spark-master",
-            metavar="URL",
-            help="Address of your own Spark cluster, for --instances: spark://HOST:PORT,"
-            " k8s://…, yarn [default: an embedded one].",
-            envvar=_env("SPARK"),
-        ),
-    ] = None,
-    services: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--service",
-            metavar="NAME=ADDRESS",
-            help="Address of a service of yours: redis=redis://HOST:6379; as a variable:"
-            " STREAMGAUGE_<NAME>.",
-        ),
-    ] = None,
-    service_settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-S",
-            metavar="NAME.KEY=VALUE",
-            help="Setting of a service: kafka.replication=3.",
-            envvar=_env("SERVICE_SETTINGS"),
-        ),
-    ] = None,
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live", help="Show the run on a web page while it goes on.", envvar=_env("LIVE")
-        ),
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the result as one JSON object.", envvar=_env("JSON")),
-    ] = False,
-    runs_dir: Annotated[
-        Path, typer.Option(help="Folder of all runs.", envvar=_env("RUNS_DIR"))
-    ] = Path("runs"),
+    target: options.Target = None,
+    engine: options.Engine = None,
+    experiment: options.Experiment = None,
+    preset: options.Preset = None,
+    rate: options.Rate = None,
+    shape: options.Shape = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    repeats: options.Repeats = None,
+    partitions: options.Partitions = None,
+    cores: options.Cores = None,
+    instances: options.Instances = None,
+    instance_cores: options.InstanceCores = None,
+    instance_memory: options.InstanceMemory = None,
+    seed: options.Seed = None,
+    parameters: options.Parameters = None,
+    engine_options: options.EngineOptions = None,
+    experiment_options: options.ExperimentOptions = None,
+    load: options.Load = None,
+    vary: options.Vary = None,
+    senders: options.Senders = None,
+    transport: options.Transport = None,
+    objectives: options.Objectives = None,
+    tags: options.Tags = None,
+    profile: options.Profile = None,
+    quick: options.Quick = False,
+    survey: options.Survey = False,
+    keep: options.Keep = False,
+    dry_run: options.DryRun = False,
+    resume: options.Resume = None,
+    kafka: options.Kafka = None,
+    postgres: options.Postgres = None,
+    spark: options.Spark = None,
+    services: options.Services = None,
+    service_settings: options.ServiceSettings = None,
+    live: options.Live = False,
+    as_json: options.AsJson = False,
+    runs_dir: options.RunsDir = Path("runs"),
 ) -> int:
     """Run a workload on an engine: load, answers, verdicts, latencies.
 
@@ -497,7 +249,7 @@ def _finish(folder: RunFolder, *, as_json: bool) -> int:
     from streamgauge.cli.show import show_run
     from streamgauge.errors import Interrupted
     from streamgauge.measure.verdicts import exit_code
-    from streamgauge.metrics import parse_objective
+    from streamgauge.objectives import parse_objective
     from streamgauge.planning import load_experiment
     from streamgauge.spec.experiment import Concludes
 

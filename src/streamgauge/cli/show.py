@@ -151,6 +151,8 @@ def _show_workload(workload: Workload, *, as_json: bool) -> None:
             print_line(f"  {'':<{width}}  on {engine}: {', '.join(modes.allowed)}")
             for mode, reason in modes.refused.items():
                 print_line(f"  {'':<{width}}    not {mode}: {reason}")
+            for option, values in modes.options.items():
+                print_line(f"  {'':<{width}}    -E {option}={'|'.join(values)}")
     print_line("\nCoverage of core functions:")
     for function in dict.fromkeys(name for query in queries for name in query.functions):
         covered = [query.name for query in queries if function in query.functions]

@@ -40,7 +40,7 @@ def validate(
         print_json({"run": folder.name, "trials": trials})
     for number, counts in found.items():
         if not as_json:
-            told = ", ".join(f"{value:,} {name}" for name, value in counts.model_dump().items())
-            print_line(f"trial {number:3}: {told}")
+            line = ", ".join(f"{value:,} {name}" for name, value in counts.model_dump().items())
+            print_line(f"trial {number:3}: {line}")
     right = (each.correct == each.expected == each.final for each in found.values())
     return 0 if all(right) else 1

@@ -52,7 +52,7 @@ def watch(
 ) -> None:
     """Show a run on a web page while it goes on; Ctrl-C ends it.
 
-    The page listens on this machine alone. It may be opened before the run starts and by several
+    Only this machine can open the page. It may be opened before the run starts and by several
     viewers; when the run is over it leads to the report.
     """
     from streamgauge.live.follow import Chosen

@@ -85,6 +85,7 @@ def differences(
         *_changed("mode", one.spec.mode, two.spec.mode),
         *_changed("transport", one.spec.transport, two.spec.transport),
         *_changed("profiler", one.spec.profile, two.spec.profile),
+        *_changed("profiled by", *(" and ".join(sorted(each.profiled_by)) for each in (one, two))),
         *_changed_items("", *settings),
         *_changed_items("load ", *loads),
         *_changed_items("", *(side.spec.service_settings for side in (base, other))),
@@ -99,7 +100,7 @@ def _asked(spec: TrialSpec) -> str:
 
 
 def _settings(result: TrialResult) -> dict[str, JsonValue]:
-    """Return the options as given and the settings in force; the mode is told of its own."""
+    """Return the options as given and the settings in force; the mode is compared by itself."""
     both = {**result.spec.engine_options, **result.settings}
     return {name: value for name, value in both.items() if name != "mode"}
 

@@ -26,6 +26,8 @@ from streamgauge.units import format_rate
 Word = Literal[
     "faster",
     "slower",
+    "dearer",
+    "cheaper",
     "higher",
     "lower",
     "no difference",
@@ -59,9 +61,9 @@ class Compared:
 
     @property
     def improves(self) -> bool | None:
-        """Whether the other side is better; None where it is not told or no matter of that."""
-        if self.word in ("faster", "slower"):
-            return self.word == "faster"
+        """Whether the other side is better; None where it is unknown or where neither is better."""
+        if self.word in ("faster", "slower", "cheaper", "dearer"):
+            return self.word in ("faster", "cheaper")
         better = metric(self.metric).better
         if self.word in ("higher", "lower") and better != "none":
             return self.word == better
@@ -76,7 +78,7 @@ class Pair:
     query: str
     rate: float
     variant: str
-    """What tells it from other trials of that query and rate in its run; often nothing."""
+    """What distinguishes it from other trials of that query and rate in its run; often nothing."""
     obstacles: tuple[str, ...]
     """Why the sides are not comparable; empty when they are."""
     differences: tuple[str, ...]
@@ -147,7 +149,7 @@ _NOT_OWN = {"number", "repeat", "keep", "mode", "factors", "notes"} | {
     "engine_options",
     "load",
 }
-"""Of a trial, what makes no difference, and what is told one by one."""
+"""Fields of a trial that make no difference, and those that are compared one by one."""
 
 
 def _groups(side: Side) -> list[_Group]:
@@ -232,15 +234,26 @@ def _notes(side: Side, group: _Trials) -> Iterator[str]:
     left_out = [result for result in group if not result.usable]
     if left_out:
         yield f"{len(left_out)} of {len(group)} trials of {side.name} do not count"
+    if (
+        len(by := {" and ".join(sorted(each.profiled_by)) for each in group if each.profiled_by})
+        > 1
+    ):
+        yield f"{side.name} was profiled by {', or by '.join(sorted(by))}"
     if any(result.usable and result.kept_up.holds is False for result in group):
         yield f"{side.name} did not keep up: its latencies depend on how long it ran"
 
 
+_COST, _TOTAL_COST = "cost.", "cost.total"
+"""Costs of tasks, which only the same back ends share out alike, and their sum."""
+
+
 def _metrics(bases: _Trials, others: _Trials, *, comparable: bool) -> Iterator[Compared]:
     names = {name: None for result in (*bases, *others) for name in sorted(result.metrics)}
+    alike = len({frozenset(result.profiled_by) for result in (*bases, *others)}) == 1
     for name in names:
         sides = _values(bases, name), _values(others, name)
-        yield _compared(name, *sides, comparable=comparable)
+        by_task = name.startswith(_COST) and name != _TOTAL_COST
+        yield _compared(name, *sides, comparable=comparable and (alike or not by_task))
 
 
 def _values(group: _Trials, name: str) -> Floats:
@@ -271,6 +284,8 @@ def _word(name: str, found: Ratio) -> Word:
     if found.low <= 1 <= found.high:
         return "no difference"
     declared = metric(name)
+    if declared.unit == "s/record":
+        return "dearer" if found.low > 1 else "cheaper"
     timed = declared.unit == "s" and declared.better == "lower"
     if found.low > 1:
         return "slower" if timed else "higher"

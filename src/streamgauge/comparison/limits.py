@@ -48,7 +48,7 @@ def parse_limit(text: str) -> Limit:
     """Read a limit like `latency.p99:+5%` or `rate.emitted:-2%`."""
     match = _LIMIT.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is no limit", "Write it like 'latency.p99:+5%'.")
+        raise UsageError(f"{text!r} is not a limit", "Write it like 'latency.p99:+5%'.")
     share = float(f"{match[2]}{match[3]}") / 100
     if share <= -1:
         raise UsageError(f"{text!r}: a decrease of 100 % is impossible", "Write a smaller one.")
@@ -66,7 +66,7 @@ def check_limits(limits: Sequence[Limit], comparisons: Sequence[Comparison]) -> 
 
 
 def exit_code(checked: Sequence[Checked]) -> int:
-    """Return 4 when something could not be told, else 1 when a limit was exceeded, else 0."""
+    """Return 4 when something is unknown, else 1 when a limit was exceeded, else 0."""
     outcomes = {each.outcome for each in checked}
     if "unknown" in outcomes:
         return 4
@@ -90,8 +90,8 @@ def _outcome(limit: Limit, pair: Pair) -> tuple[LimitOutcome, str]:
     if found.ratio.low is None or found.ratio.high is None:
         return "unknown", f"too few trials ({_trials(found)})"
     low, high = found.ratio.low, found.ratio.high
-    told = f"the ratio is {_number(low)} to {_number(high)}"
-    return ("exceeded" if limit.exceeded(low, high) else "held"), told
+    words = f"the ratio is {_number(low)} to {_number(high)}"
+    return ("exceeded" if limit.exceeded(low, high) else "held"), words
 
 
 def _trials(found: Compared) -> str:

@@ -55,7 +55,7 @@ _MOST_CURVES = 30
 """More charts would make the page slow to open."""
 _READING = (
     "A ratio is the median of the other's trials by that of the base's; its interval comes from"
-    " drawing trials anew, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
+    " drawing trials again, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
     " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ unknown."
 )
 

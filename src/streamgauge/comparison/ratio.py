@@ -23,7 +23,7 @@ class Ratio:
     value: float
     low: float | None = None
     high: float | None = None
-    """Infinite where the smaller side cannot be told from 0."""
+    """Infinite where the smaller side may be 0."""
 
 
 def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> Ratio:
@@ -32,7 +32,7 @@ def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> 
     Args:
         base: A value per trial. What is below 0 counts as 0.
         other: The same for the other side.
-        tick: Smallest step of the clock. Medians that are one tick apart are not told apart:
+        tick: Smallest step of the clock. Medians that are one tick apart count as equal:
             each of them may be half a tick off.
         seed: Of the resampling.
     """

@@ -13,7 +13,7 @@ HEADER = ("metric", "base", "other", "ratio", "95 % interval", "verdict")
 _LATENCY = ("p50", "p90", "p99", "max")
 _REST = ("event_latency.p99", "rate.emitted", "cpu.engine", "memory.engine")
 MARKS = {True: "▲", False: "▼", None: "●"}
-"""Better, worse, neither: told by shape, for those who do not see the colour."""
+"""Better, worse, neither: shown by shape, for those who do not see the colour."""
 _UNTOLD: tuple[Word, ...] = ("too few trials", "not measured", "not comparable")
 
 
@@ -56,8 +56,16 @@ def headline_metrics(pair: Pair, further: Sequence[str] = ()) -> tuple[Compared,
         return ()
     by_name = {each.metric: each for each in pair.metrics}
     family = "window_latency" if "window_latency.p50" in by_name else "latency"
-    names = dict.fromkeys((*(f"{family}.{each}" for each in _LATENCY), *_REST, *further))
+    usual = (*(f"{family}.{each}" for each in _LATENCY), *_REST)
+    names = dict.fromkeys((*usual, *_costs(pair), *further))
     return tuple(by_name[name] for name in names if name in by_name) or pair.metrics
+
+
+def _costs(pair: Pair) -> list[str]:
+    """Name what both sides know of the cost of tasks, the dearest of the base first."""
+    known = [each for each in pair.metrics if each.metric.startswith("cost.")]
+    both = [(each.base.median, each.metric) for each in known if each.base and each.other]
+    return [name for _, name in sorted(both, key=lambda cost: (-cost[0], cost[1]))]
 
 
 def rows(metrics: Sequence[Compared]) -> list[Row]:

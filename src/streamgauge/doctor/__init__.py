@@ -24,7 +24,7 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
     Args:
         folder: Where runs will be written.
         start: Whether to fetch what is needed, and to start and stop each service.
-        progress: Is told what is going on.
+        progress: Gets a line for each thing that is looked at.
     """
     folders, findings = _folders(folder)
     findings = system_findings(folders) + findings
@@ -34,7 +34,7 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         findings.append(services.leftovers(detached.leftovers()))
     findings += broken_plugins()
     findings.append(software.java())
-    # Where services are started, that tells as well which of them do not load.
+    # Where services are started, that also shows which of them do not load.
     findings += software.plugins(each for each in GROUPS if not (start and each == "services"))
     if not start:
         return findings + [software.jars_of(component) for component in software.components()]

@@ -32,7 +32,7 @@ def components() -> list[str]:
     found: list[str] = []
     for group in groups:
         for name in registry.names(group):
-            with suppress(StreamgaugeError):  # `plugins` tells what does not load
+            with suppress(StreamgaugeError):  # `plugins` names what does not load
                 found += getattr(registry.load(group, name), "jars", ())
     return list(dict.fromkeys(found))
 

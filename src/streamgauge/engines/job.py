@@ -18,7 +18,7 @@ from streamgauge.jobfile import JOB, PROGRESS, SCRATCH, JobFile, JobFileError, J
 from streamgauge.services.endpoints import read_endpoints, secrets_of, write_endpoints
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.jobs import Progress, Resources
-from streamgauge.spec.progress import BatchReport
+from streamgauge.spec.progress import FinishedBatch
 from streamgauge.spec.reading import first_fault
 
 
@@ -28,13 +28,6 @@ class _ProgressLine(BaseModel):
     at: float
     finished: dict[str, list[int]]
     idle: bool
-
-
-class _BatchLine(BaseModel):
-    """The same, of a batch that has just finished."""
-
-    at: float
-    batch: BatchReport
 
 
 def job_file(job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> JobFile:
@@ -166,8 +159,8 @@ class ProcessJob:
         return complete.rpartition(b"\n")[2] if newline else None
 
 
-def finished_batches(progress: Path) -> list[float]:
-    """Return when the engine reported a batch as finished, epoch seconds.
+def finished_batches(progress: Path) -> list[FinishedBatch]:
+    """Return the batches that the engine reported as finished, and when, in epoch seconds.
 
     A line that a killed engine left incomplete counts for nothing.
     """
@@ -179,7 +172,7 @@ def finished_batches(progress: Path) -> list[float]:
     for line in lines:
         if b'"batch"' in line:
             with suppress(ValidationError):
-                found.append(_BatchLine.model_validate_json(line).at)
+                found.append(FinishedBatch.model_validate_json(line))
     return found
 
 

@@ -10,7 +10,7 @@ from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 
 class WayToSend(Model):
-    """What tells the trials of a study apart."""
+    """What distinguishes the trials of a study."""
 
     trial: int
     rate: float

@@ -19,7 +19,7 @@ def catch_up_rate(guesses: Sequence[TrialResult]) -> float | None:
     """Return the rate per input stream that the guesses tell, as all rates are.
 
     By how much longer the engine was busy with the greater backlog: that is free of its start. An
-    engine that was hardly busy for longer is told by the shortest time that can be told.
+    engine that was hardly busy for longer is estimated by the shortest time that can be measured.
     """
     known = [(_backlog(guess), caught_up_s(guess)) for guess in guesses if caught_up_s(guess)]
     if not known:

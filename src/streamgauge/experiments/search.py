@@ -77,7 +77,7 @@ class Step:
     shape: str | None = None
     """The load's shape; None for a constant rate."""
     times: int = 1
-    """How many times as long as usual; what could not be told is tried once more for twice."""
+    """How many times as long as usual; an inconclusive trial is repeated once for twice as long."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Rate:
     """Whether the last trial was invalid: what happens once may have disturbed it."""
 
     def add(self, tried: Tried) -> None:
-        """Take in one more trial; what could not be told twice has failed."""
+        """Take in one more trial; one that is inconclusive twice has failed."""
         times, self.again = max(1, self.again), 0
         before, self.spoiled = self.spoiled, tried.outcome == "invalid"
         if self.spoiled and not before:

@@ -42,12 +42,12 @@ class SearchTrial(Model):
     role: Role
     rate: float
     outcome: Outcome | None
-    """None for a guess, which tells a rate and no verdict."""
+    """None for a guess, which gives a rate and no verdict."""
     reason: str
 
 
 class LatencyAt(Model):
-    """Which trial tells the latency at the rate that was found, or at a share of it."""
+    """Which trial gives the latency at the rate that was found, or at a share of it."""
 
     at: str
     trial: int

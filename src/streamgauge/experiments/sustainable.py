@@ -155,7 +155,7 @@ class Sustainable:
         return "survey: a rough answer" if self._asked.survey else None
 
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
-        """Return how long warm-up and measuring have to be, so that a trend can be told."""
+        """Return how long warm-up and measuring have to be, so that a trend can be seen."""
         trigger_s, window_s = trigger_s or 0.0, (window_ms or 0) / 1000
         warmup, measured = SURVEY if self._asked.survey else FULL
         return warmup.time_s(trigger_s, window_s), measured.time_s(trigger_s, window_s)

@@ -71,7 +71,7 @@ class Follower:
             written, concluded = file.stat(), (self.folder.path / "run.json").stat()
         except OSError:
             return None
-        # A run that was resumed has the report of its first part until it has written anew.
+        # A run that was resumed has the report of its first part until it has written its own.
         stale = self._running_s > -math.inf and written.st_mtime_ns < concluded.st_mtime_ns
         return None if stale else file
 
@@ -182,11 +182,11 @@ class Chosen:
 
 
 def _still_of_use(lines: Sequence[Line]) -> list[Line]:
-    """Leave out phases and samples of trials before the last, which nobody shows any more."""
+    """Leave out phases and samples of trials before the last, which no page shows any more."""
     begins = [n for n, (_, line) in enumerate(lines) if _BEGINS in line]
     last = begins[-1] if begins else 0
-    told = [each for each in lines[:last] if _BEGINS in each[1] or _ENDED in each[1]]
-    return [*told, *lines[last:]]
+    kept = [each for each in lines[:last] if _BEGINS in each[1] or _ENDED in each[1]]
+    return [*kept, *lines[last:]]
 
 
 def _event(line: bytes) -> Event | None:

@@ -1,4 +1,4 @@
-"""The server of the live page: loopback only, read-only, for this machine's names alone."""
+"""The server of the live page: loopback only, read-only, for this machine's names only."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Page:
         self._ending_s = time.monotonic()
 
     def may_close(self) -> bool:
-        """Tell whether we were asked to end and nobody needs us any more."""
+        """Tell whether we were asked to end and no viewer needs us any more."""
         if self._ending_s is None:
             return False
         passed_s = time.monotonic() - self._ending_s
@@ -107,16 +107,16 @@ class Page:
         self.viewers += 1
         try:
             yield "retry: 1000\n\n"
-            told: object = ()
+            before: object = ()
             said_s = time.monotonic()
             while not self.closing:
                 follower = self.chosen.follower()
                 last = follower is not None and self._is_last(follower)
                 news = follower and (follower.position, follower.record, follower.report, last)
-                if news != told:
+                if news != before:
                     yield self._message(follower, position, last=last)
                     position = follower.position if follower is not None else None
-                    told, said_s = news, time.monotonic()
+                    before, said_s = news, time.monotonic()
                 elif time.monotonic() - said_s > _ALIVE_S:
                     yield ": still here\n\n"
                     said_s = time.monotonic()
@@ -141,7 +141,7 @@ class Page:
 
 
 class _OnlyThisMachine:
-    """Refuses whoever came by another name: another site's page, led here by its own DNS."""
+    """Refuses requests under another name: another site's page, led here by its own DNS."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

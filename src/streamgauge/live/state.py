@@ -120,15 +120,15 @@ def fold(state: State, event: Event) -> State:
 
 
 def finished_rates(samples: Sequence[Sample]) -> list[float | None]:
-    """Return what the engine finished per second as it last told, unless that is too long ago."""
+    """Return what the engine finished per second as it last said, unless that is too old."""
     rates: list[float | None] = []
-    told: Sample | None = None
+    reported: Sample | None = None
     for sample in samples:
         if sample.finished is not None:
-            told = sample
-        elif told is not None and sample.at - told.at > TIMELY_S:
-            told = None
-        rates.append(told.finished if told is not None else None)
+            reported = sample
+        elif reported is not None and sample.at - reported.at > TIMELY_S:
+            reported = None
+        rates.append(reported.finished if reported is not None else None)
     return rates
 
 
@@ -213,7 +213,7 @@ def _counters(event: Event, at: float, last: Counters) -> Counters:
         reported_at=last.reported_at,
         timely=last.timely,
     )
-    # Before the load there are markers alone, which say nothing about how often an engine reports.
+    # Before the load there are only markers, which say nothing about how often an engine reports.
     if not now.sent or now.finished is None or now.finished == last.finished:
         return now
     before = last.reported_at
@@ -227,7 +227,7 @@ def _rate(now: float | None, last: float | None, passed_s: float) -> float | Non
 
 
 def _finished(now: Counters, last: Counters) -> float | None:
-    """Return the rate since the report before: an engine may report every few seconds alone."""
+    """Return the rate since the report before: an engine may report only every few seconds."""
     if last.reported_at is None or now.reported_at == last.reported_at:
         return None
     return _rate(now.finished, last.finished, now.at - last.reported_at)

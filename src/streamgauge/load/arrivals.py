@@ -120,14 +120,27 @@ def payloads(spec: TrialSpec) -> int:
 def least_rate(spec: TrialSpec) -> float:
     """Return the records per second of a partition, in the second of the load that has fewest.
 
-    Counted in nine tenths of a second, since every second holds nine whole ones.
+    Counted in nine tenths of a second, of which every second holds a whole one.
     """
     if spec.shape is None:
         return spec.rate / spec.partitions
+    return fewest(spec, 9 * _TENTH_MS, _TENTH_MS) / 0.9 / spec.partitions
+
+
+def fewest(spec: TrialSpec, span_ms: int, step_ms: int | None = None) -> float:
+    """Return how many records a stream has in that span of the load in which it has fewest.
+
+    Args:
+        spec: Has the load.
+        span_ms: Length of the span.
+        step_ms: From one span that is looked at to the next; by default a fiftieth of it.
+    """
+    if spec.shape is None:
+        return spec.rate * span_ms / 1000
     planned, total_ms = schedule(spec), spans_of(spec).total
-    edges = [planned.due(at_ms - 1) for at_ms in range(0, total_ms + 1, _TENTH_MS)]
-    fewest = min(later - earlier for earlier, later in zip(edges, edges[9:], strict=False))
-    return fewest / 0.9 / spec.partitions
+    span_ms = min(span_ms, total_ms)
+    begins = range(0, total_ms - span_ms + 1, step_ms or max(1, span_ms // 50))
+    return min(planned.due(at + span_ms - 1) - planned.due(at - 1) for at in begins)
 
 
 def profile(spec: TrialSpec, pieces: int = 1) -> list[float]:
@@ -264,6 +277,7 @@ FORMS: Mapping[str, tuple[str, Callable[[str], Shape]]] = {
     "bursts": ("bursts:10k/s,50k/s@2s/60s, or bursts:10k/s,50k/s@2s for a single one", _bursts),
     "burst": ("burst:1k/s,34x/10s, or burst:1k/s,34x for one every 10 s", _surges),
     "backlog": ("backlog:6k/s@5m,1k/s", _backlog),
+    "rested": ("rested:10k/s", lambda what: shapes.Rested(_some_rate(what))),
     "fluctuate": ("fluctuate:30k/s", lambda what: shapes.fluctuate(_some_rate(what))),
     "replay": ("replay:FILE.parquet, replay:FILE.csv or, ten times as fast, …@10x", _replay),
 }

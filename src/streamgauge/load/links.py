@@ -16,7 +16,7 @@ class Link(Protocol):
     """Lines to one sender and from it, and whether it is still there."""
 
     def write(self, line: bytes) -> None:
-        """Say something; OSError or ValueError when nobody is there any more."""
+        """Say something; OSError or ValueError when the other side is gone."""
 
     def read(self, timeout_s: float) -> bytes | None:
         """Return what was said, None when nothing came in time, nothing (b"") at the end."""

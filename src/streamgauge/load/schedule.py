@@ -1,6 +1,6 @@
 """When each record is due: pure arithmetic on whole milliseconds, without drift.
 
-A schedule tells the intended time of record i, in milliseconds after the load's start, and how
+A schedule gives the intended time of record i, in milliseconds after the load's start, and how
 many records are due by then. Both agree: `due(t)` counts exactly the records whose intended time
 is t or earlier.
 """

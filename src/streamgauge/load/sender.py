@@ -4,8 +4,8 @@ It renders the payloads, says `ready`, and then does what the lines on stdin ask
 `begin`, `sentinels`, `end`. Its answers, and a tick a second during the load, are lines of JSON on
 stdout.
 
-Record i of a stream has the number i, the first markers included, whoever sends it: of n senders
-each sends every n-th record, and the first one the markers.
+Record i of a stream has the number i, the first markers included. Of n senders each sends
+every n-th record, and the first one the markers.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from streamgauge import registry
 from streamgauge.load import arrivals
+from streamgauge.load.clock import Clock, HurriedClock
 from streamgauge.load.configuration import Whole
 from streamgauge.load.open_loop import OpenLoop, Stream, Tick
 from streamgauge.load.payloads import Memory, in_memory, streamed
@@ -61,6 +62,7 @@ class Sender:
     def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
         self.say = say
         self._spec, self._ticks = job.spec, job.ticks
+        self._clock: Clock = HurriedClock() if job.spec.backlog else time
         self._schedule = Share(arrivals.schedule(job.spec), job.number, job.of)
         self._records = arrivals.records(job.spec)
         self._workload, self._query = workload, workload.queries[job.spec.query]
@@ -135,7 +137,7 @@ class Sender:
 
     def _send_to_all(self, told: _Told, size: int) -> Markers:
         """Send so many records to every partition; return the last one of each."""
-        partitions, now_ms = self._spec.partitions, time.time_ns() // _NS
+        partitions, now_ms = self._spec.partitions, self._clock.time_ns() // _NS
         made = [
             self._marker(name, first + place * partitions, payload, now_ms)
             for name in self._payloads
@@ -188,6 +190,8 @@ class Sender:
             self._schedule,
             self._schedule.due(arrivals.spans_of(self._spec).total - 1),
             lambda: self._outgoing.errors,
+            clock_ns=self._clock.time_ns,
+            sleep=self._clock.sleep,
         )
         self._pulse_until(start_ms)
         self._next_marker = max(self._next_marker, self._before + self._records)
@@ -211,9 +215,10 @@ class Sender:
 
     def _pulse_until(self, start_ms: int) -> None:
         """Let markers go on, so that there is no gap before the load."""
-        while self._pulses and (left_ms := start_ms - PULSE_MS / 2 - time.time_ns() // _NS) > 0:
+        clock, begin_ms = self._clock, start_ms - PULSE_MS / 2
+        while self._pulses and (left_ms := begin_ms - clock.time_ns() // _NS) > 0:
             self.markers()
-            time.sleep(min(PULSE_MS, left_ms) / 1000)
+            clock.sleep(min(PULSE_MS, left_ms) / 1000)
 
     def _report(self, tick: Tick) -> None:
         self.say(

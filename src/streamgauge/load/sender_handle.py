@@ -28,7 +28,7 @@ from streamgauge.load.protocol import (
 _MARKERS_S = 60.0
 _CONFIGURATION_S = 600.0
 _PATIENCE_S = 0.1
-"""Nobody waits longer than that for the turn to listen."""
+"""The longest wait for the turn to listen."""
 T = TypeVar("T", Ready, Markers, Sent)
 
 

@@ -132,7 +132,7 @@ class Senders:
             sender.begin(start_ms)
 
     def poll(self) -> TickLine | None:
-        """Return where the load stands, None before every sender has told it."""
+        """Return where the load stands, None before every sender has reported."""
         ticks = [tick for sender in self._senders if (tick := sender.poll()) is not None]
         return add_ticks(ticks) if len(ticks) == len(self._senders) else None
 
@@ -152,6 +152,24 @@ class Senders:
                 f"the Spark job of the senders did not end: {self._driver.failure()}"
             )
         return add_up(sent)
+
+    def cut(self) -> SenderSummary:
+        """End all processes in the middle of the load; return what they had reported of it."""
+        tick = self.poll()
+        self.stop()
+        sent = 0 if tick is None else tick.sent
+        return SenderSummary(
+            senders=len(self._senders),
+            due=0 if tick is None else tick.due,
+            sent=sent,
+            acknowledged=0 if tick is None else sent - tick.outstanding - tick.errors,
+            errors=0 if tick is None else tick.errors,
+            backpressure_s=0.0,
+            send_lateness={},
+            fifo=False,
+            cpu_s=0.0,
+            request={},
+        )
 
     def failure(self) -> str | None:
         """Tell why a sender ended, None while all run."""

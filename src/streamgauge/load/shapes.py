@@ -18,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MOST_RECORDS = 10**10
+_PAUSE_MS = 10_000
 _PER_RECORD = 10**8
 """Counting in parts of a record is exact in 64 bits, and drifts for no rate of five decimals."""
 
@@ -121,6 +122,20 @@ class Backlog:
         """Let the second rate begin with the measured time."""
         rates = np.repeat([self.before, self.rate], [spans.warmup, spans.measured + spans.tail])
         return Tabled(_due(rates))
+
+
+@dataclass(frozen=True)
+class Rested:
+    """Half of the rate for warming up, then a pause to work off what is left, then the rate."""
+
+    rate: float
+    length_ms: int | None = None
+
+    def schedule(self, spans: Spans, _seed: int) -> Schedule:
+        """End the warm-up with the pause, which is no more than a third of it."""
+        pause = min(_PAUSE_MS, spans.warmup // 3)
+        lengths = [spans.warmup - pause, pause, spans.measured + spans.tail]
+        return Tabled(_due(np.repeat([self.rate / 2, 0.0, self.rate], lengths)))
 
 
 @dataclass(frozen=True, eq=False)

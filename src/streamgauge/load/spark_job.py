@@ -33,7 +33,7 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.python.worker.reuse": "false",
-    # A cluster without room for all tasks is told from one that is still starting.
+    # A cluster without room for all tasks must not look like one that is still starting.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "15",
 }

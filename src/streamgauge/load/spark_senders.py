@@ -82,7 +82,7 @@ def _cluster(master: str) -> SparkEndpoint:
 def _await_all(
     listener: socket.socket, driver: Process, token: str, wanted: int | None
 ) -> list[SenderHandle]:
-    """Wait for all tasks; where their number was left to the cluster, the first one tells it."""
+    """Wait for all tasks; where their number was left to the cluster, the first one reports it."""
     found: dict[int, SenderHandle] = {}
     deadline = time.monotonic() + _CALL_IN_S
     while wanted is None or len(found) < wanted:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def grid(span: Span, step_ms: int = 1000) -> npt.NDArray[np.int64]:
-    """Return the times, epoch milliseconds, at which `behind` is told."""
+    """Return the times, epoch milliseconds, at which `behind` is computed."""
     return np.arange(span.start_ms, span.end_ms, step_ms, dtype=np.int64)
 
 

@@ -38,11 +38,23 @@ class WorkedOff:
 def catch_up_rate(backlog: WorkedOff) -> float | None:
     """Return records per second over all input streams; None when nothing was worked off.
 
-    The engine's progress tells it best. An engine that works off everything in one batch tells it
+    The engine's progress shows it best. An engine that works off everything in one batch shows it
     by its outputs. Where those come all at once, too, the time since its start is left, which
     makes it look slower than it is.
     """
-    return _by_progress(backlog.finished) or _by_outputs(backlog) or _since_start(backlog)
+    return _by_progress(backlog) or _by_outputs(backlog) or _since_start(backlog)
+
+
+def worked_off_between(backlog: WorkedOff) -> tuple[float, float]:
+    """Return from when until when the rate was taken, in epoch seconds.
+
+    That is the progress between its first and its last step, or all the time from the start on.
+    """
+    seen, steps = backlog.finished, _steps(backlog)
+    if _by_progress(backlog) is not None:
+        return float(seen.at_s[steps[0]]), float(seen.at_s[steps[-1]])
+    emitted_s = float(backlog.emitted_ms.max(initial=0)) / 1000
+    return backlog.started_s, max([emitted_s, *seen.at_s[steps[-1:]].tolist()])
 
 
 def caught_up_s(behind_s: Floats) -> float | None:
@@ -61,7 +73,7 @@ def peak_rate(backlog: WorkedOff) -> float | None:
     Where no progress was reported in time the outputs tell it, unless they wait for a window's end.
     """
     seen = backlog.finished
-    if len(_steps(seen)) >= _FEWEST_REPORTS:
+    if len(_steps(backlog)) >= _FEWEST_REPORTS:
         return _steepest(seen.at_s, seen.total.astype(np.float64))
     if backlog.windowed or not len(backlog.emitted_ms):
         return None
@@ -80,9 +92,9 @@ def _steepest(at_s: Floats, total: Floats) -> float | None:
     return float(np.max((total[later] - total[first]) / (at_s[later] - at_s[first])))
 
 
-def _by_progress(seen: Offsets) -> float | None:
+def _by_progress(backlog: WorkedOff) -> float | None:
     """Take the rate between the first and the last step of the progress."""
-    steps = _steps(seen)
+    seen, steps = backlog.finished, _steps(backlog)
     if len(steps) < _FEWEST_REPORTS:
         return None
     first, last = steps[0], steps[-1]
@@ -90,9 +102,15 @@ def _by_progress(seen: Offsets) -> float | None:
     return float(seen.total[last] - seen.total[first]) / passed_s if passed_s >= LEAST_S else None
 
 
-def _steps(seen: Offsets) -> npt.NDArray[np.int64]:
-    """Return which looks found that more was finished."""
-    return np.flatnonzero(np.diff(seen.total, prepend=0) > 0)
+def _steps(backlog: WorkedOff) -> npt.NDArray[np.int64]:
+    """Return which looks found that more was finished, until all of the backlog was.
+
+    What is finished later are the records that close the last windows: they are sent when the
+    backlog has been read.
+    """
+    total = backlog.finished.total
+    steps = np.flatnonzero(np.diff(total, prepend=0) > 0)
+    return steps[: np.searchsorted(total[steps], backlog.records) + 1]
 
 
 def _by_outputs(backlog: WorkedOff) -> float | None:

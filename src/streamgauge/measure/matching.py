@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.measure.steps import Told, tell_apart
+from streamgauge.measure.steps import ByStep, by_step
 from streamgauge.spec.answers import AnswersInEventTime
 from streamgauge.spec.trial import Counts
 
@@ -32,7 +32,7 @@ LATENCIES = pa.schema(
         ("ingested", pa.int64()),
     ]
 )
-"""`event` is null where the intended time is the event time, `ingested` where nobody stamped it."""
+"""`event` is null where the intended time is the event time, `ingested` where unstamped."""
 EXAMPLES = pa.schema(
     [
         ("kind", pa.string()),
@@ -92,17 +92,17 @@ def match(
         expected: key, value, intended, appended, window_end, optional. An optional answer may be
             there or not, and is compared if it is; one with a null value is not compared at all.
         outputs: key (null if unreadable), value, emitted, partition, offset.
-        agree: tells for aligned rows of both tables whether the output is right.
-        in_event_time: tells what is to be known of outputs in event time.
+        agree: says for aligned rows of both tables whether the output is right.
+        in_event_time: gives what is to be known of outputs in event time.
         steps: `STEPS` of each output, of answers that grow. Only last steps decide; a step before
             is intermediate when it is right, unexpected when not, and a duplicate when the steps
             of its key do not go up.
     """
     if steps is None:
         return _match(expected, outputs, agree, in_event_time)
-    told = tell_apart(outputs, steps, agree)
-    last = _match(expected, outputs.take(told.last), agree, in_event_time)
-    return Match.combine([last, _before_the_last(outputs, steps, told)])
+    placed = by_step(outputs, steps, agree)
+    last = _match(expected, outputs.take(placed.last), agree, in_event_time)
+    return Match.combine([last, _before_the_last(outputs, steps, placed)])
 
 
 def _match(
@@ -127,11 +127,11 @@ def _match(
     )
 
 
-def _before_the_last(outputs: pa.Table, steps: pa.Table, told: Told) -> Match:
+def _before_the_last(outputs: pa.Table, steps: pa.Table, placed: ByStep) -> Match:
     """Count the outputs of steps before the last; right ones have a latency like any other."""
     emitted = _int64(outputs["emitted"])
-    kinds = {"duplicate": told.duplicate, "unexpected": told.unexpected}
-    answers = steps.take(told.intermediate)
+    kinds = {"duplicate": placed.duplicate, "unexpected": placed.unexpected}
+    answers = steps.take(placed.intermediate)
     answers = answers.append_column("window_end", pa.nulls(len(answers), pa.int64()))
     right = np.ones(len(answers), dtype=bool)
     examples = []
@@ -145,7 +145,7 @@ def _before_the_last(outputs: pa.Table, steps: pa.Table, told: Told) -> Match:
         counts=Counts(
             intermediate=len(answers), **{kind: len(rows) for kind, rows in kinds.items()}
         ),
-        latencies=_latencies(answers, outputs.take(told.intermediate), right, None),
+        latencies=_latencies(answers, outputs.take(placed.intermediate), right, None),
         examples=pa.concat_tables(examples),
         ignored=0,
     )
@@ -219,7 +219,7 @@ def _firsts(rows: Ints, answer_of: Ints, outputs: pa.Table) -> Ints:
     """Keep of some outputs the first of each answer in log order.
 
     Inside a partition the offset decides, because a broker's clock may step back; between
-    partitions the time does. It depends on the outputs of that answer alone.
+    partitions the time does. It depends only on the outputs of that answer.
     """
     emitted, partition, offset = (
         _int64(outputs[name]) for name in ("emitted", "partition", "offset")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +71,13 @@ def refuse(values: pa.Array, bad: pa.Array, reason: str) -> None:
     """Raise the error for the first bad input record."""
     first = values.filter(bad)[0].as_py()
     raise TrialInvalid(f"cannot read the input record {(first or b'')[:80]!r}: {reason}")
+
+
+def refuse_json(values: pa.Array, reason: str) -> None:
+    """Refuse the first record that is JSON; what is broken on purpose is none."""
+    for value in values.to_pylist():
+        try:
+            json.loads(value)
+        except ValueError:
+            continue
+        refuse(pa.array([value]), pa.array([True]), reason)

@@ -18,7 +18,7 @@ def curve(values: Floats, times: Integers | None = None) -> tuple[Floats, Floats
 
     Args:
         values: The sample.
-        times: How often each value occurs; once, unless that is told.
+        times: How often each value occurs; once by default.
     """
     if len(values) == 0:
         return np.array([]), np.array([])

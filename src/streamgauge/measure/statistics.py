@@ -17,7 +17,7 @@ def summarize(values_s: Floats, times: Integers | None = None) -> dict[str, floa
 
     Args:
         values_s: The sample.
-        times: How often each value occurs; once, unless that is told.
+        times: How often each value occurs; once by default.
     """
     if len(values_s) == 0:
         return {}

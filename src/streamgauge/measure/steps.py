@@ -28,7 +28,7 @@ STEPS = pa.schema(
 
 
 @dataclass(frozen=True)
-class Told:
+class ByStep:
     """Rows of the outputs by what they are."""
 
     last: Ints
@@ -36,12 +36,12 @@ class Told:
     intermediate: Ints
     """Of a step before, and right."""
     duplicate: Ints
-    """Of a step before, when that step or a later one had been told."""
+    """Of a step before, when that step or a later one had been put out."""
     unexpected: Ints
     """Of no step, or with a value that their step does not have."""
 
 
-def tell_apart(outputs: pa.Table, steps: pa.Table, agree: Agree) -> Told:
+def by_step(outputs: pa.Table, steps: pa.Table, agree: Agree) -> ByStep:
     """Look at each output beside the step that it claims to be."""
     step = _int64(pc.fill_null(steps["step"], 0))
     last = _int64(pc.fill_null(steps["last"], 0))
@@ -52,7 +52,7 @@ def tell_apart(outputs: pa.Table, steps: pa.Table, agree: Agree) -> Told:
     if len(judged):
         right = np.asarray(agree(steps.take(judged), outputs.take(judged)), dtype=bool)
     wrong = np.concatenate([np.flatnonzero(step < 1), judged[~right]])
-    return Told(
+    return ByStep(
         last=np.flatnonzero((step > 0) & (step == last)),
         intermediate=judged[right],
         duplicate=np.flatnonzero(again),
@@ -61,7 +61,7 @@ def tell_apart(outputs: pa.Table, steps: pa.Table, agree: Agree) -> Told:
 
 
 def _greatest_before(outputs: pa.Table, step: Ints) -> Ints:
-    """Return the greatest step that was told of each output's key before it; 0 for the first."""
+    """Return the greatest step of each output's key before it; 0 for the first."""
     key = _int64(pc.index_in(outputs["key"], value_set=pc.unique(outputs["key"])))
     order = _log_order(outputs)
     order = order[np.argsort(key[order], kind="stable")]

@@ -100,90 +100,90 @@ def decide(result: TrialResult) -> Decision:
 
     A clear failure takes precedence over an inconclusive check.
     """
-    told = result.pace
-    evidence: dict[str, Json] = told.model_dump() if told else {}
+    pace = result.pace
+    evidence: dict[str, Json] = pace.model_dump() if pace else {}
     if result.status == "failed":
         return Decision("fail", (result.cause or "the engine died").partition("\n")[0], evidence)
     unjudged = result.valid.holds is None and result.spec.quick  # it measures nothing anyway
-    if told is None or not (result.valid.holds or unjudged):
+    if pace is None or not (result.valid.holds or unjudged):
         return Decision("invalid", result.valid.reason, evidence)
-    if reason := _unsustained_because(told, result):
+    if reason := _unsustained_because(pace, result):
         return Decision("fail", reason, evidence)
-    if reason := _untold_because(told, quick=result.spec.quick):
+    if reason := _untold_because(pace, quick=result.spec.quick):
         return Decision("inconclusive", reason, evidence)
-    return Decision("pass", _held(told), evidence)
+    return Decision("pass", _held(pace), evidence)
 
 
 def grew(result: TrialResult) -> bool | None:
-    """Tell whether a trial's backlog or latency grew; None where that cannot be told.
+    """Tell whether a trial's backlog or latency grew; None where that is unknown.
 
-    This alone is what Karimov et al. call unsustainable: neither how far the engine was behind nor
+    Only this is what Karimov et al. call unsustainable: neither how far the engine was behind nor
     how long it took after the load counts.
     """
-    told = result.pace
-    if told is None or result.status != "done" or result.spec.quick:
+    pace = result.pace
+    if pace is None or result.status != "done" or result.spec.quick:
         return None
-    found = {growth.decision for growth in _growths(told).values()}
+    found = {growth.decision for growth in _growths(pace).values()}
     return True if "trend" in found else None if "undecided" in found else False
 
 
-def _unsustained_because(told: Pace, result: TrialResult) -> str | None:
-    if told.consumed is not None and told.consumed < LEAST_CONSUMED:
+def _unsustained_because(pace: Pace, result: TrialResult) -> str | None:
+    if pace.consumed is not None and pace.consumed < LEAST_CONSUMED:
         return (
-            f"the engine worked off {100 * told.consumed:.1f} % of the offered rate"
+            f"the engine worked off {100 * pace.consumed:.1f} % of the offered rate"
             f" (at least {100 * LEAST_CONSUMED:g} % is needed)"
         )
-    if told.behind_p95_s is not None and told.behind_p95_s > told.bound_s:
+    if pace.behind_p95_s is not None and pace.behind_p95_s > pace.bound_s:
         return (
-            f"it was {format_duration(told.behind_p95_s)} behind or more in 5 % of the last third"
-            f" (at most {format_duration(told.bound_s)} is allowed)"
+            f"it was {format_duration(pace.behind_p95_s)} behind or more in 5 % of the last third"
+            f" (at most {format_duration(pace.bound_s)} is allowed)"
         )
-    if not result.spec.quick and (reason := _grew(told)):
+    if not result.spec.quick and (reason := _grew(pace)):
         return reason
-    limit_s = max(2 * told.bound_s, LEAST_DRAIN_S)
-    if told.drain_s is None or told.drain_s > limit_s:
+    limit_s = max(2 * pace.bound_s, LEAST_DRAIN_S)
+    if pace.drain_s is None or pace.drain_s > limit_s:
         return f"it needed more than {format_duration(limit_s)} to finish after the load"
     return result.correct.reason if result.correct.holds is False else None
 
 
-def _grew(told: Pace) -> str | None:
-    for name, growth in _growths(told).items():
+def _grew(pace: Pace) -> str | None:
+    for name, growth in _growths(pace).items():
         if growth.decision == "trend":
             return f"{name} grew by {in_words(growth)}, which is more than {LIMIT:g} s/s"
     return None
 
 
-def _untold_because(told: Pace, *, quick: bool) -> str | None:
-    if told.behind_p95_s is None:
+def _untold_because(pace: Pace, *, quick: bool) -> str | None:
+    if pace.behind_p95_s is None:
         return (
             "how far the engine was behind is unknown: its offsets came too seldom, and there are"
             " too few outputs"
         )
     if quick:
         return None
-    if told.by == "outputs" and told.latency_growth.blocks < FEWEST_BLOCKS:
+    if pace.by == "outputs" and pace.latency_growth.blocks < FEWEST_BLOCKS:
         return (
             "its offsets came too seldom, and there are too few outputs to see whether the engine"
             " fell further behind"
         )
-    for name, growth in _growths(told).items():
+    for name, growth in _growths(pace).items():
         if growth.decision == "undecided":
             how = "" if growth.slope is None else f": it changed by {in_words(growth)}"
             return f"it is unclear whether {name} grew by more than {LIMIT:g} s/s{how}"
     return None
 
 
-def _growths(told: Pace) -> dict[str, Growth]:
-    """Return what must not grow; where too few blocks have outputs, the backlog decides alone."""
-    growths = {"the backlog": told.behind_growth}
-    if told.latency_growth.blocks >= FEWEST_BLOCKS:
-        growths["the latency"] = told.latency_growth
+def _growths(pace: Pace) -> dict[str, Growth]:
+    """Return what must not grow; where too few blocks have outputs, only the backlog decides."""
+    growths = {"the backlog": pace.behind_growth}
+    if pace.latency_growth.blocks >= FEWEST_BLOCKS:
+        growths["the latency"] = pace.latency_growth
     return growths
 
 
-def _held(told: Pace) -> str:
-    assert told.behind_p95_s is not None
-    return f"at most {format_duration(told.behind_p95_s)} behind in 95 % of the last third"
+def _held(pace: Pace) -> str:
+    assert pace.behind_p95_s is not None
+    return f"at most {format_duration(pace.behind_p95_s)} behind in 95 % of the last third"
 
 
 def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growth:

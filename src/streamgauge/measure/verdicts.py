@@ -9,7 +9,7 @@ from streamgauge.errors import Interrupted, Unmeasured
 from streamgauge.measure.behind import last_third
 from streamgauge.measure.statistics import Floats, percentile
 from streamgauge.measure.trend import LIMIT, Trend, in_words
-from streamgauge.metrics import Objective
+from streamgauge.objectives import Objective
 from streamgauge.spec.trial import Counts, LoadSpec, TrialResult, Verdict
 from streamgauge.units import format_duration, format_rate
 
@@ -83,7 +83,7 @@ def valid(load: LoadSpec, facts: LoadFacts, *, quick: bool = False) -> Verdict:
 
 
 def steady(facts: LoadFacts) -> Verdict:
-    """Decide whether the clocks allow a statement about the broker alone."""
+    """Decide whether the clocks allow a statement about the broker."""
     evidence = asdict(facts)
     if reason := _clock_because(facts):
         return Verdict(holds=False, reason=reason, evidence=evidence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamgauge.planning.asked import Asked
+from streamgauge.planning.cautions import cautions, uneven
 from streamgauge.planning.parts import (
     load_act,
     load_engine,
@@ -11,6 +12,7 @@ from streamgauge.planning.parts import (
     load_workload,
     trial_job,
     trial_query,
+    trials_of,
 )
 from streamgauge.planning.plan import plan_run
 from streamgauge.planning.presets import preset_names, read_preset
@@ -19,6 +21,7 @@ from streamgauge.planning.trial import settle
 
 __all__ = [
     "Asked",
+    "cautions",
     "choose_services",
     "load_act",
     "load_engine",
@@ -32,4 +35,6 @@ __all__ = [
     "settle",
     "trial_job",
     "trial_query",
+    "trials_of",
+    "uneven",
 ]

@@ -10,10 +10,15 @@ from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.settings import check_load
-from streamgauge.metrics import parse_objective
-from streamgauge.planning.parts import experiment_type, load_experiment, load_workload
+from streamgauge.objectives import parse_objective
+from streamgauge.planning.parts import (
+    experiment_type,
+    load_experiment,
+    load_workload,
+    trials_of,
+)
 from streamgauge.planning.trial import check_acts, settle
-from streamgauge.spec.experiment import Concludes, Sweeps
+from streamgauge.spec.experiment import Concludes, SearchesGrid, Sweeps
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.trial import ResourceSpec, TrialSpec
 
@@ -31,7 +36,8 @@ def check(spec: RunSpec) -> None:
         if spec.engine is None:
             raise UsageError("there is no engine to profile", "Leave --profile out.")
     _check_experiment(spec)
-    trials = load_experiment(spec).plan()
+    load_experiment(spec)  # refuses what it would ignore
+    trials = trials_of(spec)
     registry.transport(spec.transport)
     _check_parameters(spec, trials)
     for trial in _once(trials):
@@ -41,6 +47,8 @@ def check(spec: RunSpec) -> None:
 def _check_experiment(spec: RunSpec) -> None:
     """Refuse what the experiment would ignore."""
     name, experiment = spec.experiment, experiment_type(spec.experiment)
+    if isinstance(experiment, SearchesGrid):
+        return
     if spec.objectives and isinstance(experiment, Concludes):
         raise UsageError(
             f"{name} gives an answer of its own: objectives do not apply",
@@ -51,7 +59,7 @@ def _check_experiment(spec: RunSpec) -> None:
     if spec.variants:
         names = dict.fromkeys(name for each in spec.variants for name in each.factors)
         raise UsageError(
-            f"{name} varies the rate alone: {' and '.join(names)} must have one value",
+            f"{name} varies only the rate: {' and '.join(names)} must have one value",
             "Start a run for each value, or use -x fixed-rate.",
         )
     if spec.repeats > 1:

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.parts import experiment_type
-from streamgauge.spec.experiment import ChoosesEngine, Experiment
+from streamgauge.spec.experiment import ChoosesEngine, Experiment, SearchesGrid
 from streamgauge.spec.reading import read
 from streamgauge.spec.run import RunSpec
 from streamgauge.spec.workload import Workload
@@ -20,7 +20,7 @@ DEFAULT = str(RunSpec.model_fields["experiment"].default)
 def with_survey(asked: Mapping[str, Asked]) -> dict[str, Asked]:
     """Read `survey` as what it is short for, the parameter of that name.
 
-    A parameter that was given as well wins, unless it comes from the environment alone.
+    A parameter that was given as well wins, unless it comes only from the environment.
     """
     rest = {name: each for name, each in asked.items() if name != SURVEY}
     if SURVEY not in asked:
@@ -38,6 +38,16 @@ def settle_experiment(fields: Mapping[str, Any], workload: Workload) -> dict[str
     experiment = experiment_type(name)
     options = _parameters(name, experiment, fields.get(OPTIONS, {}))
     return {OPTIONS: options, **_engine(name, experiment, fields, workload)}
+
+
+def axes_of(merged: Mapping[str, Asked]) -> Mapping[str, Sequence[str]]:
+    """Return the factors that an experiment searches over, with their values; none for others."""
+    name = str(merged["experiment"].value) if "experiment" in merged else DEFAULT
+    experiment = experiment_type(name)
+    if not isinstance(experiment, SearchesGrid):
+        return {}
+    given = merged[OPTIONS].value if OPTIONS in merged else {}
+    return experiment.axes(_parameters(name, experiment, given))
 
 
 def _engine(

@@ -58,6 +58,21 @@ def apart(merged: Mapping[str, Asked], workload: Workload) -> dict[str, Asked]:
     return {**plain, "vary": Asked(found, vary.origin)} if found else plain
 
 
+def searched(
+    axes: Values, settings: Mapping[str, Asked], origin: Origin, workload: Workload
+) -> dict[str, Asked]:
+    """Return the settings without those that a search goes over; refuse what contradicts it."""
+    plain = dict(settings)
+    for name in axes:
+        _refuse_unknown(name, workload)
+        if not _wins(name, origin, plain):
+            raise UsageError(
+                f"{name} is searched over, but also has a fixed value", "Leave one of them out."
+            )
+        plain = _without(plain, name)
+    return plain
+
+
 def combinations(vary: Values) -> Iterator[Combination]:
     """Yield every combination of the values; the last factor changes fastest."""
     for values in product(*vary.values()):
@@ -183,7 +198,7 @@ def _wins(name: str, origin: Origin, plain: Mapping[str, Asked]) -> bool:
 
 
 def _rivals(name: str, plain: Mapping[str, Asked]) -> Iterator[Asked]:
-    """Yield what else gives a factor's setting a value; a load's shape tells its rate."""
+    """Yield what else gives a factor's setting a value; a load's shape says its rate."""
     setting, option = _place(name)
     for rival in (setting, "shape") if name == "rate" else (setting,):
         asked = plain.get(rival)

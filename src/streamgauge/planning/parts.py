@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from streamgauge import registry
 from streamgauge.errors import UsageError
+from streamgauge.experiments.combinations import every_combination
 from streamgauge.jobfile import JobSpec
 from streamgauge.load import arrivals
 from streamgauge.spec.act import Act
@@ -32,8 +35,17 @@ def trial_job(spec: TrialSpec) -> JobSpec:
         transport=spec.transport,
         **spec.resources.model_dump(),
         least_rate=arrivals.least_rate(spec),
+        quarter_records=_quarter_records(spec),
     )
     return load_engine(spec.engine).resolve(job)
+
+
+def _quarter_records(spec: TrialSpec) -> int:
+    """Count the records of the emptiest quarter of a window, where a query needs to know it."""
+    query = trial_query(spec)
+    if not query.internal or query.window_ms is None:
+        return 0
+    return int(arrivals.fewest(spec, query.window_ms // 4))
 
 
 def trial_query(spec: TrialSpec) -> Query:
@@ -75,6 +87,11 @@ def _cluster(spec: TrialSpec) -> tuple[str, ...]:
 def load_experiment(spec: RunSpec) -> Experiment:
     """Return the run's experiment."""
     return registry.load("experiments", spec.experiment)(spec)
+
+
+def trials_of(spec: RunSpec) -> Sequence[TrialSpec]:
+    """Return every trial that a run may make, as far as they are known before it."""
+    return every_combination(spec) if spec.variants else load_experiment(spec).plan()
 
 
 def experiment_type(name: str) -> type[Experiment]:

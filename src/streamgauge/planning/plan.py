@@ -14,7 +14,14 @@ from streamgauge.load import arrivals
 from streamgauge.planning import factors
 from streamgauge.planning.asked import Asked
 from streamgauge.planning.checks import check
-from streamgauge.planning.experiment import DEFAULT, OPTIONS, SURVEY, settle_experiment, with_survey
+from streamgauge.planning.experiment import (
+    DEFAULT,
+    OPTIONS,
+    SURVEY,
+    axes_of,
+    settle_experiment,
+    with_survey,
+)
 from streamgauge.planning.load import as_list, on_spark
 from streamgauge.planning.parts import (
     experiment_type,
@@ -33,7 +40,7 @@ from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.workload import Workload
 from streamgauge.units import format_duration
 
-QUICK = {"duration": "20s", "warmup": "15s"}
+QUICK = {"duration": "20s", "warmup": "10s"}
 
 
 def plan_run(
@@ -53,7 +60,7 @@ def plan_run(
     if "quick" in asked and asked["quick"].value:
         layers.append({name: Asked(text, "quick") for name, text in QUICK.items()})
     if "preset" in asked:
-        layers.append(_preset_layer(str(asked["preset"].value)))
+        layers.append(_preset_layer(str(asked["preset"].value), survey=_wants_survey(asked)))
     layers.append({**asked, **(_target(target) if target is not None else {})})
     merged = _merge(layers)
     if "workload" not in merged:
@@ -64,8 +71,14 @@ def plan_run(
     return _run_spec(on_spark(_rate_or_shape(merged)), given, note)
 
 
-def _preset_layer(name: str) -> dict[str, Asked]:
-    fields = read_preset(name)
+def _wants_survey(asked: Mapping[str, Asked]) -> bool:
+    """Tell whether a survey is asked for, by --survey or -X survey=true."""
+    chosen = with_survey(asked).get(OPTIONS, Asked({})).value.get(SURVEY, False)
+    return str(chosen).lower() == "true"
+
+
+def _preset_layer(name: str, *, survey: bool) -> dict[str, Asked]:
+    fields = read_preset(name, survey=survey)
     fields.pop("title", None)
     return {key: Asked(value, "preset") for key, value in fields.items()}
 
@@ -112,7 +125,7 @@ def _asks_another(layer: Mapping[str, Asked], merged: Mapping[str, Asked]) -> bo
 
 
 def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Let a load be told by its rate or by its shape: what was typed wins, then the environment."""
+    """Take a load from its rate or from its shape: what was typed wins, then the environment."""
     rates, shape = merged.get("rates"), merged.get("shape")
     if rates is None or shape is None:
         return dict(merged)
@@ -131,6 +144,14 @@ def _run_spec(
     settings = factors.apart(merged, workload)
     origins = {name: asked.origin for name, asked in (*settings.items(), *given.items())}
     vary: factors.Values = settings.pop("vary", Asked({})).value
+    if axes := axes_of(merged):
+        if vary:
+            raise UsageError(
+                f"a search over {' and '.join(axes)} varies nothing else",
+                "Leave --vary out, or start a run for each value.",
+            )
+        how = settings.get(OPTIONS, Asked({}, "default")).origin
+        settings, vary = factors.searched(axes, settings, how, workload), axes
     quick = bool(settings["quick"].value) if "quick" in settings else False
 
     def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ import yaml
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.planning.settings import read_form
 
+_SURVEY_SIZES = "survey_sizes"
+"""What a preset sets when a survey is asked for."""
+
 
 def preset_names() -> list[str]:
     """Return the names of the presets that come with the package."""
@@ -18,8 +21,12 @@ def preset_names() -> list[str]:
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if "." in entry.name)
 
 
-def read_preset(name: str) -> dict[str, Any]:
+def read_preset(name: str, *, survey: bool = False) -> dict[str, Any]:
     """Return what a preset sets, from the package or from a YAML file of the user's.
+
+    Args:
+        name: Of the preset, or its file.
+        survey: Whether the sizes of a survey are wanted, its `survey_sizes`.
 
     Raises:
         UsageError: There is no such preset, or a value in it is not of the form it must have.
@@ -27,7 +34,20 @@ def read_preset(name: str) -> dict[str, Any]:
     fields = _parse(name, _content(name))
     if not isinstance(fields, dict):
         raise UsageError(f"preset {name} sets nothing", "Write it like workload: espbench.")
-    return read_form(fields, f"preset {name}: ")
+    sizes = fields.pop(_SURVEY_SIZES, {})
+    if not isinstance(sizes, dict):
+        raise UsageError(f"preset {name}: {_SURVEY_SIZES} must be SETTING: VALUE pairs")
+    found = read_form(fields, f"preset {name}: ")
+    surveyed = read_form(sizes, f"preset {name}: {_SURVEY_SIZES}: ")
+    return {**found, **_over(found, surveyed)} if survey else found
+
+
+def _over(found: dict[str, Any], sizes: dict[str, Any]) -> dict[str, Any]:
+    """Return the sizes; of KEY: VALUE pairs those that stay as well."""
+    return {
+        name: {**found[name], **value} if isinstance(value, dict) and name in found else value
+        for name, value in sizes.items()
+    }
 
 
 def _content(name: str) -> bytes:

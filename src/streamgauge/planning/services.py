@@ -26,7 +26,7 @@ def needed_services(spec: RunSpec) -> list[str]:
 def choose_services(spec: RunSpec, options: Options | None = None) -> list[Startable]:
     """Return the services that a run needs: given ones where it names an address."""
     options = options or Options()
-    # Given ones first: one that cannot be used is told before anything is started.
+    # Given ones first: one that cannot be used is refused before anything is started.
     wanted = sorted(needed_services(spec), key=lambda name: name not in spec.services)
     return [_choose(spec, name, options) for name in wanted]
 

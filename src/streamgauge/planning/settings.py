@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from streamgauge.errors import UsageError, unknown_name
 from streamgauge.load import arrivals
-from streamgauge.metrics import parse_objective
+from streamgauge.objectives import parse_objective
 from streamgauge.planning.load import as_list, check_loads, load_spec, refuse_list_of_one
 from streamgauge.services import choice
 from streamgauge.spec.reading import guarded, read, written

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamgauge.metrics import parse_objective
+from streamgauge.objectives import parse_objective
 from streamgauge.results.folder import RunRecord
 from streamgauge.results.summary import reasons
 from streamgauge.spec.trial import TrialResult
@@ -92,7 +92,7 @@ def _praise(record: RunRecord, total: int) -> str:
 
 
 def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
-    """Say of which trials something does not hold or cannot be told, the gravest first."""
+    """Say of which trials something does not hold or is unknown, the gravest first."""
     failed = [r for r in results if r.status == "failed"]
     ended = [r for r in results if r.status != "failed"]
     sound = [r for r in ended if r.valid.holds is not False]

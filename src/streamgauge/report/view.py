@@ -46,6 +46,9 @@ _QUICK = Stamp(
     "A quick run, not a measurement.",
     "Quick: smallest sizes, too short to measure anything.",
 )
+SURVEY = Stamp(
+    "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."
+)
 
 
 class View:

@@ -28,7 +28,7 @@ Phase = Literal[
     "validate",
 ]
 PHASES: tuple[Phase, ...] = get_args(Phase)
-"""All phases that a trial may have, in their order; `phases_of` tells those of one."""
+"""All phases that a trial may have, in their order; `phases_of` gives those of one."""
 _ALONE = frozenset[Phase]({"send backlog", "read back"})
 _OF_BACKLOG = frozenset[Phase]({"prepare", "send backlog", "start", "drain", "stop", "validate"})
 _GATHERED = frozenset[Phase]({"consume", "warm-up", "read back"})

@@ -36,7 +36,7 @@ RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
 
 
 class Owner(Model):
-    """The process that writes a run; the start time tells it from a later one of that number."""
+    """The process that writes a run; a later one of that number has another start time."""
 
     pid: int
     started: float
@@ -227,7 +227,7 @@ def latest_first(runs: Iterable[_Read]) -> list[_Read]:
 
 
 def tagged(record: RunRecord, name: str) -> bool:
-    """Tell whether a run has a tag, given as `key=value` or as the value alone."""
+    """Tell whether a run has a tag, given as `key=value` or as only the value."""
     tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
@@ -241,7 +241,7 @@ def printable(text: str) -> str:
 
 
 def _content(file: Path) -> Any:
-    """Read a JSON file whose texts may go to a terminal, whoever wrote them."""
+    """Read a JSON file whose texts may go to a terminal, so nothing in them may control it."""
     written = file.read_bytes()
     content = from_json(written)
     return _all_printable(content) if _MAY_CONTROL.search(written) else content

@@ -13,8 +13,10 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from streamgauge import registry
 from streamgauge.results.csv import tables
 from streamgauge.results.folder import RunFolder, RunRecord
+from streamgauge.spec.experiment import SearchesGrid
 from streamgauge.spec.run import FACTORS, LOADS, OPTION_FACTORS, RunSpec
 from streamgauge.spec.trial import LoadSpec
 from streamgauge.spec.values import Json
@@ -65,7 +67,7 @@ def package(folder: RunFolder) -> bytes:
 def preset(record: RunRecord) -> dict[str, Json]:
     """Return what was asked for as the fields of a preset; addresses stay behind.
 
-    Rates and times that nobody named stay out: an experiment may choose its own.
+    Rates and times that were not named stay out: an experiment may choose its own.
     """
     spec = record.spec
     fields: dict[str, Json] = {"title": f"{record.id} again"}
@@ -76,6 +78,8 @@ def preset(record: RunRecord) -> dict[str, Json]:
     fields |= spec.resources.model_dump(mode="json", exclude_defaults=True)
     fields |= {"load": _load(spec.load)}
     fields = _varied(spec.model_dump(mode="json")["vary"], fields)
+    if isinstance(registry.load("experiments", spec.experiment), SearchesGrid):
+        del fields["vary"]  # its options say what is varied
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
 

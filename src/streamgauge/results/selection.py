@@ -30,7 +30,7 @@ class Wanted:
     engine: str | None = None
     status: str | None = None
     tag: str | None = None
-    """`key=value`, or a value alone."""
+    """`key=value`, or only a value."""
     since: datetime | None = None
 
     def fits(self, record: RunRecord) -> bool:
@@ -53,7 +53,7 @@ def select(
 ) -> tuple[list[tuple[RunFolder, RunRecord]], list[str]]:
     """Return the runs that are wanted, the latest first, and what cannot be read.
 
-    Of each run it reads run.json alone.
+    Of each run it reads only run.json.
     """
     found, unreadable = read_all(folders)
     return [each for each in latest_first(found) if wanted.fits(each[1])], unreadable

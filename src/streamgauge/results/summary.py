@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streamgauge.metrics import parse_objective
+from streamgauge.objectives import parse_objective
 from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult, Verdict
 from streamgauge.spec.values import Json
@@ -55,6 +55,8 @@ def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
     verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
     if result.spec.engine is None:
         verdicts = (result.valid, result.kept_up)  # no answers are expected
+    elif result.spec.backlog:
+        verdicts = (result.correct,)  # there is no schedule to keep
     told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
     for objective in map(parse_objective, objectives):
         found = objective.check(result.metrics)

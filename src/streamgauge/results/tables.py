@@ -83,7 +83,7 @@ def trials(folder: RunFolder) -> pa.Table:
 def latencies(folder: RunFolder) -> pa.Table:
     """Return a row per output: its times in epoch milliseconds, its latencies in seconds.
 
-    `measured` tells which rows the trial's statistics cover: those of the measured span.
+    `measured` says which rows the trial's statistics cover: those of the measured span.
     """
     tables = [_latencies(folder, result) for result in folder.trials()]
     return pa.concat_tables([_LATENCIES.empty_table(), *tables]).unify_dictionaries()

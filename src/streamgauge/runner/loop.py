@@ -12,7 +12,7 @@ from typing import Any
 
 from streamgauge import machine, registry
 from streamgauge.errors import Interrupted, NotReady, Unmeasured
-from streamgauge.planning import load_engine, load_experiment, load_workload, settle
+from streamgauge.planning import cautions, load_engine, load_experiment, load_workload, settle
 from streamgauge.process import asked_to_end
 from streamgauge.results import events
 from streamgauge.results.csv import write_tables
@@ -45,6 +45,8 @@ def start(
 ) -> RunFolder:
     """Run an experiment from its beginning and return its folder."""
     check_ready(spec, runs, listen)
+    for caution in cautions(spec):
+        listen({"note": caution})
     with machine.exclusive(" ".join(command)):
         facts = _facts(spec, services)
         known = {"ceiling": ceilings.known(facts, spec, _inputs(spec))}

@@ -22,8 +22,8 @@ def cluster_place(
     resources, cluster = trial.resources, services.get(SparkEndpoint.service)
     if resources.instances is None or cluster is None:
         return None
-    endpoint = SparkEndpoint.of(cluster.endpoint)
+    endpoint, cores = SparkEndpoint.of(cluster.endpoint), resources.instance_cores
     if cluster.members:
-        return Place(endpoint, resources.instances, resources.instance_cores)
-    slots = trial_job(trial).instance_slots or resources.instance_cores
-    return Place(endpoint, resources.instances, slots, resources.instance_memory)
+        return Place(endpoint, resources.instances, slots=cores, cores=cores)
+    slots = trial_job(trial).instance_slots or cores
+    return Place(endpoint, resources.instances, slots, cores, resources.instance_memory)

@@ -11,11 +11,11 @@ from streamgauge.errors import NotReady
 from streamgauge.load import arrivals
 from streamgauge.planning import (
     load_engine,
-    load_experiment,
     load_profiler,
     load_workload,
     settle,
     trial_job,
+    trials_of,
 )
 from streamgauge.services import runtime
 from streamgauge.services.spark.endpoint import SparkEndpoint
@@ -30,7 +30,8 @@ from streamgauge.units import format_size
 def check_ready(spec: RunSpec, runs: Path, listen: Announce) -> None:
     """Refuse to start what could not come to its end; let the engine fetch what it needs."""
     prepare_engine(spec, listen)
-    prepare_profiler(spec.profile)
+    for name in dict.fromkeys(trial.profile for trial in trials_of(spec)):
+        prepare_profiler(name)
     check_room(spec, runs)
 
 
@@ -41,7 +42,7 @@ def prepare_engine(spec: RunSpec, listen: Announce) -> None:
     engine = load_engine(spec.engine)
     _refuse_unready(f"engine {spec.engine}", engine.check())
     if isinstance(engine, Fetches):
-        jobs = [trial_job(trial) for trial in load_experiment(spec).plan()]
+        jobs = [trial_job(trial) for trial in trials_of(spec)]
         engine.fetch(jobs, lambda text: listen({"note": text}))
 
 
@@ -69,7 +70,7 @@ def check_room(spec: RunSpec, runs: Path) -> None:
             f" a trial needs {format_size(needed)}",
             "end what else is running",
         )
-    trials = (trial for trial in load_experiment(spec).plan() if trial.repeat == 1)
+    trials = (trial for trial in trials_of(spec) if trial.repeat == 1)
     check_disk([settle(trial) for trial in trials], runs)
 
 
@@ -77,7 +78,7 @@ def _instances_bytes(spec: RunSpec) -> int:
     """Tell how much memory the engine's instances take of this machine, in the largest trial."""
     if SparkEndpoint.service in spec.services:
         return 0
-    given = (trial.resources for trial in load_experiment(spec).plan())
+    given = (trial.resources for trial in trials_of(spec))
     return max((each.instances or 0) * each.instance_memory for each in given)
 
 

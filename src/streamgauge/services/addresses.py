@@ -43,7 +43,7 @@ class UrlForm:
         """Read an address, with user and password from wherever they are.
 
         Raises:
-            UsageError: It is none, or it tells a password to every user of this machine.
+            UsageError: It is none, or it shows a password to every user of this machine.
         """
         url = self._split(given.text)
         address = variable(self.service)
@@ -83,7 +83,7 @@ class UrlForm:
         try:
             twin = urlsplit(environ.get(variable(self.service), ""))
             same = self._place(twin) == self._place(url)
-        except ValueError:  # it is no address, which is told where it is used
+        except ValueError:  # it is no address, which is reported where it is used
             same = False
         return twin if same else urlsplit("")
 
@@ -102,7 +102,7 @@ class Url:
     port: int
     path: str
     user: str
-    """Empty where nobody was named."""
+    """Empty where no user was named."""
     password: str
 
 

@@ -31,7 +31,7 @@ def loadable() -> list[str]:
     """Return the names of the services that load, and whose needs do."""
     found = []
     for name in names():
-        with suppress(StreamgaugeError):  # what does not load is told elsewhere
+        with suppress(StreamgaugeError):  # what does not load is reported elsewhere
             in_order([name])
             found.append(name)
     return found

@@ -48,7 +48,7 @@ class Embedded(ABC, Generic[E]):
         """Fill the fresh data folder, once.
 
         A password is written to `instance.secret_file`, closed to others: `launch` reads it
-        there, and `services up` tells other commands of that file.
+        there, and `services up` gives that file to other commands.
         """
 
     @abstractmethod

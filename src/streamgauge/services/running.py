@@ -28,7 +28,7 @@ class Options:
     detached: bool = False
     """Whether it outlives us."""
     counts: bool = False
-    """Whether it is to say what it counts itself, because a run looks at it alone."""
+    """Whether it is to say what it counts itself, because a run measures only this service."""
     choose_port: Callable[[], int] = runtime.free_port
     progress: Note = silent
 
@@ -53,7 +53,7 @@ class RunningService(Generic[E_co]):
     clock_offset: Callable[[], float] | None = None
     """Measures a given service's clock − ours, in seconds; None where it is the same clock."""
     ask: Callable[[], str | None] | None = None
-    """Asks whether it works as it should, and tells why not; None for one that cannot be asked."""
+    """Checks that it works as it should, and says why not; None for one that cannot be asked."""
     collect: Callable[[Path], None] | None = None
     """Copies the logs of what it ran for an engine to a folder; None where there are none."""
 

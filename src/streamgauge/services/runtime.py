@@ -27,13 +27,13 @@ CACHE_DIR = "STREAMGAUGE_CACHE_DIR"
 RUNTIME_DIR = "STREAMGAUGE_RUNTIME_DIR"
 DATA_DIR = "STREAMGAUGE_DATA_DIR"
 Note = Callable[[str], None]
-"""Is told what is fetched or started."""
+"""Gets a line for what is fetched or started."""
 _OWNER = "owner.json"
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
 def silent(_: str) -> None:
-    """Tell nobody."""
+    """Drop a progress message."""
 
 
 def cache_dir() -> Path:
@@ -114,7 +114,7 @@ class InstanceRecord:
     service: str
     data: str
     owner: Seen | None = None
-    """None for a detached service, which belongs to nobody."""
+    """None for a detached service, which has no owner."""
     processes: tuple[Seen, ...] = ()
     stop_signal: int = signal.SIGTERM
     address: str = ""
@@ -132,7 +132,7 @@ class InstanceRecord:
 class Instance:
     """The folders of one embedded service: they come and go with it.
 
-    The record in `folder` tells who owns it, so that what a killed owner left can be removed.
+    The record in `folder` says who owns it, so that what a killed owner left can be removed.
     """
 
     service: str
@@ -230,7 +230,7 @@ def _own(path: Path, variable: str) -> Path:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise NotReady(
-            f"{path} is not a folder of yours alone, so nothing is kept there",
+            f"{path} is open to other users, so nothing is kept there",
             f"remove it, or name another folder by {variable}",
         )
     return path

@@ -37,7 +37,7 @@ class Job(Protocol):
 
 @runtime_checkable
 class ReportsProgress(Protocol):
-    """Ability of a job: it tells which offsets are done."""
+    """Ability of a job: it reports which offsets are done."""
 
     def progress(self) -> Progress | None:
         """Return the newest report, None before the first."""
@@ -83,7 +83,7 @@ class HasInstances(Protocol):
 
 @runtime_checkable
 class TellsInstances(Protocol):
-    """Ability of a job: it tells where its instances run."""
+    """Ability of a job: it reports where its instances run."""
 
     def instance_processes(self) -> Sequence[int]:
         """Return the process ids of the instances; none where some are on other hosts."""

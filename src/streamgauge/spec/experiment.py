@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -63,6 +63,18 @@ class Sweeps(Protocol):
 
 
 @runtime_checkable
+class SearchesGrid(Protocol):
+    """Ability of an experiment: it searches among all combinations of some factors.
+
+    These are the variants of its run. It decides by the run's objectives, over its repeats.
+    """
+
+    @staticmethod
+    def axes(options: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+        """Return the values of each factor, as the experiment's parameters ask for them."""
+
+
+@runtime_checkable
 class ChoosesEngine(Protocol):
     """Ability of an experiment: it chooses the engine of its trials, and runs one query."""
 
@@ -80,7 +92,7 @@ class Explains(Protocol):
 
 @runtime_checkable
 class Concludes(Protocol):
-    """Ability of an experiment: its answer alone decides how the run ended, not each trial.
+    """Ability of an experiment: only its answer decides how the run ended, not each trial.
 
     Objectives, which are bounds on trials, are refused then.
     """

@@ -13,7 +13,7 @@ class Form:
 
     name: str
     looks: str
-    """The beginning of a record, as an error tells it."""
+    """The beginning of a record, as an error names it."""
     shape: bytes
     """Format that takes an intended time and gives the format that takes id and payload."""
     opening: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamgauge.spec.endpoints import Endpoint
 
@@ -28,12 +28,14 @@ class Resources:
 
 @dataclass(frozen=True)
 class Modes:
-    """In which modes an engine can run a query."""
+    """In which modes, and in which other ways, an engine can run a query."""
 
     allowed: tuple[str, ...]
     """The default first."""
     refused: Mapping[str, str]
     """The others, each with the reason."""
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ways to run it that `-E NAME=VALUE` chooses between, the default first."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from streamgauge.spec.jobs import Problem
 
@@ -27,3 +27,11 @@ class Profiler(Protocol):
             processes: Tells the process ids at the roots of the engine's process trees.
             folder: A folder of its own, in that of the trial.
         """
+
+
+@runtime_checkable
+class ReadsLater(Protocol):
+    """Ability of a profiler: what it has recorded takes time to be read."""
+
+    def read(self) -> None:
+        """Read it, and write what it says into the same folder; the engine is over by then."""

@@ -1,4 +1,4 @@
-"""What an engine tells of a batch that it has finished, in words that fit every engine."""
+"""What an engine reports of a batch that it has finished, in words that fit every engine."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ class BatchReport(BaseModel):
     """Input records; None where the engine does not tell."""
     dropped: int | None = Field(default=None, ge=0)
     """What came after the watermark and was dropped; None where the engine does not tell."""
+    state_rows: int | None = Field(default=None, ge=0)
+    """Rows of state that the query keeps; None where the engine does not tell."""
+    state_bytes: int | None = Field(default=None, ge=0)
+    """Bytes that they take, in memory or on disk."""
+
+
+class FinishedBatch(BaseModel):
+    """A line of the progress file that tells of a batch that has just finished."""
+
+    at: float
+    """Epoch seconds."""
+    batch: BatchReport

@@ -73,14 +73,14 @@ def first_fault(error: ValidationError, where: str = "") -> str:
 
 
 def guarded(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make a validator of a function of ours; what it refuses is told in its own words."""
+    """Make a validator of a function of ours; what it refuses is reported in its own words."""
 
     def validate(value: Any) -> Any:
         try:
             return parse(value)
         except UsageError as error:
-            told = {"message": error.message, "remedy": error.remedy or ""}
-            raise PydanticCustomError(_REFUSED, "{message}", told) from None
+            words = {"message": error.message, "remedy": error.remedy or ""}
+            raise PydanticCustomError(_REFUSED, "{message}", words) from None
 
     return validate
 
@@ -100,8 +100,8 @@ def written(parse: Callable[[str], Any]) -> BeforeValidator:
 def _remedy(error: ValidationError, model: type[BaseModel]) -> str | None:
     """Say what to write instead: what the parser says, or the example that the field declares."""
     finding = error.errors(include_url=False)[0]
-    if told := finding.get("ctx", {}).get("remedy"):
-        return str(told)
+    if words := finding.get("ctx", {}).get("remedy"):
+        return str(words)
     field = model.model_fields.get(str(finding["loc"][0])) if finding["loc"] else None
     return f"Write it like {field.examples[0]}." if field and field.examples else None
 

@@ -64,6 +64,12 @@ class ResourceSpec(Model):
     instance_memory: int = Field(default=2 << 30, ge=LEAST_MEMORY)
     """Bytes of memory of each."""
 
+    def sizes(self, cpus: int) -> dict[str, float]:
+        """Return the metrics that tell what was given, on a machine with so many CPUs."""
+        instances = self.instances or 1
+        each = self.instance_cores if self.instances else self.cores or cpus
+        return {"resources.cores": float(instances * each), "resources.instances": float(instances)}
+
     def told(self) -> str:
         """Write how the engine is cut: one process, or so many instances."""
         if self.instances is None:
@@ -99,7 +105,7 @@ class TrialSpec(Model):
     parameters: dict[str, JsonValue]
     """The workload's parameters, complete."""
     engine: str | None
-    """None for a trial without a job: the broker alone is looked at."""
+    """None for a trial without a job, which measures only the broker."""
     mode: str | None = None
     engine_options: dict[str, str] = {}
     transport: str = "kafka"
@@ -123,6 +129,9 @@ class TrialSpec(Model):
     """What is done while the load lasts."""
     profile: str | None = None
     """Name of the profiler that looks at the engine in the measured span."""
+    cut_by: str | None = None
+    """An objective on lag.trend that cuts the trial short, once half of the measured time is over
+    and the lag certainly grows twice as fast as it allows; None for a trial of full length."""
     notes: tuple[str, ...] = ()
     """What planning changed of what was asked for, and why."""
     quick: bool = False
@@ -186,7 +195,7 @@ class Pace(Model):
     """How the engine held its pace in the measured span: what a search decides by."""
 
     by: Literal["offsets", "outputs"]
-    """What tells how far it was behind: its offsets where they are timely, else its outputs."""
+    """What shows how far it was behind: its offsets where they are timely, else its outputs."""
     consumed: float | None
     """Share of the offered rate that it worked off; None without timely offsets."""
     behind_p95_s: float | None
@@ -200,8 +209,26 @@ class Pace(Model):
     """How long it took to come to the end after the load; None when it did not."""
 
 
+class LagTrend(Model):
+    """How the lag changed in the measured span, by a line through it."""
+
+    by: Literal["offsets", "outputs"]
+    """Records between the log's end and the engine's offsets; or how far its outputs were behind,
+    times the offered rate, where it reports them only at checkpoints."""
+    slope: float
+    """Records per second, by least squares."""
+    low: float | None
+    """Lower end of the 90 % interval; None, like the upper one, where there are too few points."""
+    high: float | None
+    sawtooth: float
+    """From the lowest to the highest point around the line, in records."""
+    step_s: float
+    lags: tuple[float | None, ...]
+    """Records, one per step from the beginning of the measured span; None where not known."""
+
+
 class InstanceSeen(Model):
-    """An instance of an engine, as the engine tells of it."""
+    """An instance of an engine, as the engine reports it."""
 
     name: str
     host: str
@@ -227,6 +254,10 @@ class TrialResult(Model):
     kept_up: Verdict
     pace: Pace | None = None
     """None where nothing was measured."""
+    lag: LagTrend | None = None
+    """None where the lag was not seen often enough, or where there is none."""
+    cut_s: float | None = None
+    """After how many seconds of the measured time it was cut short; None where it was not."""
     inputs: int = 0
     """Records in all input topics."""
     counts: Counts = Counts()
@@ -246,6 +277,8 @@ class TrialResult(Model):
     """The interval at which batches were to begin; None for as fast as possible."""
     settings: dict[str, str] = {}
     """The engine's settings in force."""
+    profiled_by: list[str] = []
+    """The back ends that sampled stacks, the one with the most CPU time first."""
     instances: list[InstanceSeen] = []
     """Where the instances of the engine ran; empty for one process."""
     clock_offsets_s: dict[str, float] = {}

@@ -15,3 +15,8 @@ class Span:
 
     start_ms: int
     end_ms: int
+
+    @property
+    def length_s(self) -> float:
+        """How long it is."""
+        return (self.end_ms - self.start_ms) / 1000

@@ -89,7 +89,7 @@ class BaseTransport(ABC):
 
     @abstractmethod
     def endpoint(self, services: Services) -> Endpoint:
-        """Return by what the records of a trial travel: one of `via`, made anew or a service's."""
+        """Return by what the records of a trial travel: one of `via`, new or a service's."""
 
     @abstractmethod
     def open(self, endpoints: Endpoints) -> Channel:

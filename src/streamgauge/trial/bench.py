@@ -17,6 +17,7 @@ from streamgauge.probes.sampler import Row
 from streamgauge.services.running import RunningService
 from streamgauge.spec.endpoints import Endpoint, Services
 from streamgauge.spec.engine import Engine, HasInstances
+from streamgauge.spec.progress import FinishedBatch
 from streamgauge.spec.trial import InstanceSeen, Status, TrialSpec
 from streamgauge.spec.values import Json, Span
 from streamgauge.trial.watch import Clock
@@ -56,7 +57,7 @@ class Bench:
         return {name: service.endpoint for name, service in self.services.items()}
 
     def told(self) -> dict[str, RunningService[Endpoint]]:
-        """Return the services as users are told of them: by role, with their name if need be."""
+        """Return the services as messages name them: by role, with their name if need be."""
         roles = Counter(service.role for service in self.services.values())
         return {
             service.role if roles[service.role] == 1 else f"{service.role} {name}": service
@@ -86,6 +87,8 @@ class TrialState:
     phases: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     measured: Span | None = None
+    cut_s: float | None = None
+    """After how many seconds of the measured time it was cut short."""
     sender: SenderSummary | None = None
     drain: Drain = field(default_factory=lambda: Drain(None))
     clock_moved_s: float = 0.0
@@ -94,6 +97,8 @@ class TrialState:
     clock_offsets_s: dict[str, float] = field(default_factory=dict)
     """Of each host of a given cluster, the greater of before and after."""
     checkpoints_ms: list[int] = field(default_factory=list)
+    batches: list[FinishedBatch] = field(default_factory=list)
+    """What the engine reported as finished, where it does."""
     timeline: list[Row] = field(default_factory=list)
     validation: Validation | None = None
     topics: dict[str, str] = field(default_factory=dict)

@@ -24,7 +24,7 @@ def look_at_hosts(
     """See that executors can do all that a trial needs; return the offsets of their clocks.
 
     Raises:
-        NotReady: They cannot; it tells what is missing and where.
+        NotReady: They cannot; the message says what is missing and where.
     """
     found = hosts.look(spark, targets(endpoints), SparkEndpoint.of(cluster).host)
     elsewhere = sorted({each.host for each in seen(spark) if not is_here(each.host)})

@@ -74,7 +74,7 @@ class Drainage:
             self._tail = None
 
     def finished(self) -> Finished:
-        """Return the next offset of each input partition, as the engine tells it."""
+        """Return the next offset of each input partition, as the engine reports it."""
         with self._lock:  # the sampler's thread asks as well
             progress = self._job.progress() if isinstance(self._job, ReportsProgress) else None
             if progress is not None:

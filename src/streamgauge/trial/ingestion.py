@@ -1,4 +1,4 @@
-"""A trial of the broker alone: load without an engine, then a look at the append times.
+"""A trial of the broker only: load without an engine, then a look at the append times.
 
 prepare → start → warm-up → measure → run on → stop → read back
 """

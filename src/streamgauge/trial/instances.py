@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from streamgauge.machine import is_here
+from streamgauge.planning import uneven
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job, TellsInstances
 from streamgauge.spec.jobs import Resources
 from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
+
+_UNSEEN = (
+    "the engine's CPU and memory on other hosts are not seen from here: cpu.engine and"
+    " memory.engine are absent, cpu.engine.reported is what Java says of itself there"
+)
 
 
 class Instances:
@@ -28,6 +35,8 @@ class Instances:
         """Return what the engine may use; warn where its instances have no CPUs of their own."""
         if self._cluster is None:
             return Resources(self._cpus[: self._asked.cores])
+        if (told := uneven(self._state.spec)) is not None:
+            self._state.warnings.append(told)
         if self._ours and self._pinned is None:
             self._state.warnings.append(
                 f"{self._asked.told()}: these are more CPUs than this machine's {len(self._cpus)},"
@@ -44,6 +53,8 @@ class Instances:
         if self._cluster is not None and not self._ours:
             spark, where = self._bench.spark(), self._cluster.endpoint
             self._keep(look_at_hosts(spark, where, endpoints, self._state.job), announce)
+            if not all(map(is_here, self._state.clock_offsets_s)):
+                announce({"note": _UNSEEN})
 
     def look_again(self, endpoints: Endpoints, announce: Announce) -> None:
         """Compare clocks once more, when the trial is over."""

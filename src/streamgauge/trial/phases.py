@@ -37,6 +37,7 @@ from streamgauge.results import events
 from streamgauge.services import runtime
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Engine, Job
+from streamgauge.spec.profile import Profiler, ReadsLater
 from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.spec.values import Span
@@ -47,7 +48,14 @@ from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.drain import Drainage, still_s
 from streamgauge.trial.endpoints import trial_endpoints
 from streamgauge.trial.instances import Instances
-from streamgauge.trial.probes import ReportedCpu, engine_processes, trial_probes
+from streamgauge.trial.lag import Hopeless, hopeless
+from streamgauge.trial.probes import (
+    ReportedCpu,
+    all_processes,
+    engine_processes,
+    trial_probes,
+)
+from streamgauge.trial.profiled import with_costs
 from streamgauge.trial.watch import LimitPassed, Watch, at_fault
 from streamgauge.validation.validator import validate
 
@@ -90,6 +98,7 @@ class Trial:
         self._output_ends: tuple[int, ...] = ()
         """Where the drain ended: what comes later is missing."""
         self._sampler: Sampler | None = None
+        self._profiler: Profiler | None = None
         self._told_s = 0.0
         """Time of the last sample that was announced."""
 
@@ -116,7 +125,8 @@ class Trial:
         return load_engine(self.spec.engine)
 
     def _result(self) -> TrialResult:
-        return record.result(self.state, self.query, answers=self.engine.answers)
+        result = record.result(self.state, self.query, answers=self.engine.answers)
+        return with_costs(result, self.folder)
 
     def _clean_up(self) -> None:
         """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
@@ -145,40 +155,11 @@ class Trial:
     def _measure(self) -> None:
         with ExitStack() as stack:
             with self._phase("prepare"):
-                self.instances.look(self.endpoints, self._announce)
-                self._prepare_tables()
-                self.channel.create()
-                self.bench.release()
-                self._compare_clocks()
-                sender = stack.enter_context(self._start_senders())
-            sender_first = self.transport.sender_first or bool(self.query.configuration)
-            acts = None
-            if self.spec.backlog:
-                self._send_backlog(sender)
-            elif self.spec.gathers:
-                acts = self._gather(sender)
-            elif sender_first:
-                self._make_ready(sender)
+                sender = self._prepare(stack)
+            acts = self._send_first(sender)
             with self._phase("start"):
-                job = stack.enter_context(self._start_engine())
-                stack.callback(self.instances.note, job)
-                self.watch.job = job
-                if not (self.spec.backlog or self.spec.gathers or sender_first):
-                    sender.ready(SENDER_LIMIT_S)
-            drainage = Drainage(
-                self.query,
-                self.endpoints,
-                self.channel,
-                self._table_answered,
-                job,
-                self._marker_key,
-                still_s=self._still_s,
-            )
-            sampler = self._sampler = Sampler(self._probes(job, sender, drainage))
-            stack.callback(sampler.write, self.folder / "timeline.parquet")
-            stack.enter_context(sampler)
-            self.state.timeline = sampler.rows
-            stack.callback(drainage.close)
+                job = self._start(stack, sender)
+            drainage = self._follow(stack, job, sender)
             if acts is not None:
                 self._follow_load(sender, acts)
             elif not self.spec.backlog:
@@ -186,25 +167,87 @@ class Trial:
                     drainage.follow()
                     self._await_consumption(drainage, sender)
                 self._run_load(sender)
-            with self._phase("drain"):
-                drainage.follow()
-                self._drain(drainage, sender)
+            if self.state.cut_s is None:
+                with self._phase("drain"):
+                    drainage.follow()
+                    self._drain(drainage, sender)
+            self._note_output_ends()
             self._compare_clocks()
             with self._phase("stop"):
-                self.watch.check()
-                self.watch.job = None
-                job.stop()
-                sampler.stop()
-                self.watch.sender = None  # not before the engine, which may ask it for more
-                self.state.sender = sender.finish()
-                self.state.checkpoints_ms = self._checkpoints()
+                self._stop(job, sender)
+
+    def _prepare(self, stack: ExitStack) -> Senders:
+        """Look at what the trial needs, make its streams and start who sends."""
+        self.instances.look(self.endpoints, self._announce)
+        self._prepare_tables()
+        self.channel.create()
+        self.bench.release()
+        self._compare_clocks()
+        return stack.enter_context(self._start_senders())
+
+    @property
+    def _sender_first(self) -> bool:
+        """Whether the engine may be started only when the sender is ready."""
+        return self.transport.sender_first or bool(self.query.configuration)
+
+    def _send_first(self, sender: Senders) -> Acts | None:
+        """Send what goes before the engine; the acts of a load that has begun with it."""
+        if self.spec.backlog:
+            self._send_backlog(sender)
+        elif self.spec.gathers:
+            return self._gather(sender)
+        elif self._sender_first:
+            self._make_ready(sender)
+        return None
+
+    def _start(self, stack: ExitStack, sender: Senders) -> Job:
+        """Start the engine, while the sender gets ready where it is not yet."""
+        job = stack.enter_context(self._start_engine())
+        stack.callback(self.instances.note, job)
+        self.watch.job = job
+        if not (self.spec.backlog or self.spec.gathers or self._sender_first):
+            sender.ready(SENDER_LIMIT_S)
+        return job
+
+    def _follow(self, stack: ExitStack, job: Job, sender: Senders) -> Drainage:
+        """Follow the engine's progress and outputs, and take a sample each second."""
+        drainage = Drainage(
+            self.query,
+            self.endpoints,
+            self.channel,
+            self._table_answered,
+            job,
+            self._marker_key,
+            still_s=self._still_s,
+        )
+        self._sampler = Sampler(self._probes(job, sender, drainage))
+        stack.callback(self._sampler.write, self.folder / "timeline.parquet")
+        stack.enter_context(self._sampler)
+        self.state.timeline = self._sampler.rows
+        stack.callback(drainage.close)
+        return drainage
+
+    def _stop(self, job: Job, sender: Senders) -> None:
+        """Stop the engine, then what looks at it, then the sender; read what they leave."""
+        assert self._sampler is not None, "it samples since the engine's start"
+        self.watch.check()
+        self.watch.job = None
+        job.stop()
+        self._sampler.stop()
+        self.watch.sender = None  # not before the engine, which may ask it for more
+        cut = self.state.cut_s is not None
+        self.state.sender = sender.cut() if cut else sender.finish()
+        self.state.batches = finished_batches(self.folder / PROGRESS)
+        self.state.checkpoints_ms = self._checkpoints()
+        if isinstance(self._profiler, ReadsLater):
+            self._profiler.read()
 
     def _checkpoints(self) -> list[int]:
         """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
         if self.state.job.checkpoint_s is None or self.state.measured is None:
             return []
         span = self.state.measured
-        found = [int(at_s * 1000) for at_s in finished_batches(self.folder / PROGRESS)]
+        found = [int(batch.at * 1000) for batch in self.state.batches]
         return [at_ms for at_ms in found if span.start_ms <= at_ms < span.end_ms]
 
     def _compare_clocks(self) -> None:
@@ -338,11 +381,23 @@ class Trial:
 
     def _follow_load(self, sender: Senders, acts: Acts) -> None:
         """Look after the trial from the measured time to the end of the load."""
+        # Queues of the driver's own would end with the sender, while the engine still reads them.
+        may_be_cut = not self.transport.sender_first
+        doomed = hopeless(self.state, len(self.query.streams)) if may_be_cut else None
         with self._phase("measure", self.spec.duration_s), self._profiled():
-            self._until(self._measured.end_ms, sender, acts)
+            self._until(self._measured.end_ms, sender, acts, doomed)
+        if self.state.cut_s is not None:
+            return
         end_ms = self._measured.end_ms + int((self.spec.tail_s + LATE_LOAD_S) * 1000)
         with self._phase("run on", self.spec.tail_s):
             self._until(end_ms, sender, acts)
+
+    def _cut(self, now_s: float) -> None:
+        """Let the measured time end now."""
+        begin_ms = self._measured.start_ms
+        self.state.measured = Span(begin_ms, int(now_s * 1000))
+        self.state.cut_s = now_s - begin_ms / 1000
+        self.state.drain = Drain(False)
 
     @contextmanager
     def _profiled(self) -> Iterator[None]:
@@ -350,18 +405,24 @@ class Trial:
         if self.spec.profile is None or (job := self.watch.job) is None:
             yield
             return
+        profiler = self._profiler = load_profiler(self.spec.profile)
         folder = self.folder / "profile"
         folder.mkdir()
-        with load_profiler(self.spec.profile).record(job.processes, folder):
+        with profiler.record(lambda: all_processes(job), folder):
             yield
 
-    def _until(self, end_ms: int, sender: Senders, acts: Acts) -> None:
-        """Look after the trial until a time, or until all is sent and done."""
+    def _until(
+        self, end_ms: int, sender: Senders, acts: Acts, doomed: Hopeless | None = None
+    ) -> None:
+        """Look after the trial until a time, or until all is sent and done, or it is hopeless."""
         clock = self.bench.clock
         while (now_s := clock.realtime()) * 1000 < end_ms and (acts or not sender.finished):
             self.watch.check()
             acts.do_due(now_s)
             self._tell()
+            if doomed is not None and doomed.seen(self.state.timeline, int(now_s * 1000)):
+                self._cut(now_s)
+                return
             clock.sleep(min(0.1, max(0.0, end_ms / 1000 - now_s)))
 
     def _drain(self, drainage: Drainage, sender: Senders) -> None:
@@ -387,6 +448,9 @@ class Trial:
             self.state.drain = Drain(False, drainage.outstanding(markers))
         else:
             self.state.drain = Drain(True, 0)
+
+    def _note_output_ends(self) -> None:
+        """Remember where the output ends: what comes later is missing."""
         if self.endpoints.output is not None:
             self._output_ends = tuple(self.channel.log_end(self.endpoints.output))
 
@@ -438,7 +502,7 @@ class Trial:
             self.state.phases[name] = self.bench.clock.monotonic() - began_s
 
     def _telling(self, condition: Callable[[], bool]) -> Callable[[], bool]:
-        """Let whoever waits for a condition announce the samples meanwhile."""
+        """Announce the samples while a condition is waited for."""
 
         def look() -> bool:
             self._tell()

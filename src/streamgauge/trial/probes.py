@@ -58,6 +58,11 @@ def engine_processes(job: Job) -> dict[str, Callable[[], Sequence[int]]]:
     return {"engine": job.instance_processes, DRIVER: job.processes}
 
 
+def all_processes(job: Job) -> list[int]:
+    """Return the process ids at the roots of all of an engine's process trees."""
+    return [pid for find in engine_processes(job).values() for pid in find()]
+
+
 class ReportedCpu:
     """Turns the CPU time that an engine's instances report into cores since the last sample."""
 
@@ -109,7 +114,7 @@ def _offsets(
 
 
 def _newest(query: Query, endpoints: Endpoints, channel: Channel) -> Mapping[str, float]:
-    """Return the age of the newest output: a sample, for the live view alone."""
+    """Return the age of the newest output: a sample, only for the live view."""
     if endpoints.output is None or query.sample is None:
         return {}
     newest = channel.newest(endpoints.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,14 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure import behind, latency, statistics, sustained, trend, verdicts
-from streamgauge.measure.catch_up import WorkedOff, catch_up_rate, caught_up_s, peak_rate
+from streamgauge.measure.catch_up import (
+    WorkedOff,
+    catch_up_rate,
+    caught_up_s,
+    peak_rate,
+    worked_off_between,
+)
 from streamgauge.measure.statistics import Floats, Integers
 from streamgauge.probes.sampler import Row
 from streamgauge.spec.query import Query
-from streamgauge.spec.trial import Counts, Pace, TrialResult, Verdict
+from streamgauge.spec.trial import Counts, LagTrend, Pace, TrialResult, Verdict
 from streamgauge.spec.values import Span
+from streamgauge.trial.batches import batch_metrics, largest_state
 from streamgauge.trial.bench import TrialState
 from streamgauge.trial.drain import still_s
+from streamgauge.trial.lag import lag_trend
 from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -47,6 +56,8 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
         ),
         kept_up=kept_up,
         pace=facts.pace(),
+        lag=facts.lag_trend,
+        cut_s=state.cut_s,
         inputs=validation.inputs if validation else 0,
         counts=validation.counts if validation else Counts(),
         metrics=facts.metrics(),
@@ -110,6 +121,7 @@ class _Facts:
         )
         self.behind_s = behind.behind(self.all, self.span) if self.all is not None else np.array([])
         self.lag = _lag(state.timeline, self.span)
+        self.lag_trend = self._lag_trend()
         self.lateness_s, self.late_records = _lateness(validation, self.span)
 
     def valid(self) -> Verdict:
@@ -121,7 +133,7 @@ class _Facts:
             return Verdict(holds=None, reason="the trial broke off before the load could be judged")
         spec = self.state.spec
         if spec.backlog:
-            return Verdict(holds=None, reason="a guess has no schedule to keep")
+            return Verdict(holds=None, reason="a backlog has no schedule to keep")
         return verdicts.valid(spec.load, self._load_facts(), quick=spec.quick)
 
     def _load_facts(self) -> verdicts.LoadFacts:
@@ -153,7 +165,9 @@ class _Facts:
         spec = self.state.spec
         died = self.state.status == "failed"
         if spec.backlog:
-            return Verdict(holds=None, reason="a guess has no rate to keep up with")
+            return Verdict(holds=None, reason="a backlog has no rate to keep up with")
+        if self.state.cut_s is not None:
+            return Verdict(holds=False, reason=self._cut())
         if not answers:
             return verdicts.kept_up_noop(
                 self.state.drain,
@@ -198,11 +212,32 @@ class _Facts:
             drain_s=drain_s if state.drain.drained else None,
         )
 
+    def _cut(self) -> str:
+        grew = "" if self.lag_trend is None else f" by {format_rate(self.lag_trend.slope)}"
+        after = format_duration(self.state.cut_s or 0.0)
+        return f"cut short after {after}: the lag grew{grew}, beyond doubt"
+
+    def _lag_trend(self) -> LagTrend | None:
+        spec = self.state.spec
+        if self.counted is None or spec.backlog or spec.gathers:
+            return None
+        return lag_trend(
+            self.state.timeline,
+            self.all,
+            self.span,
+            spec.rate * self.streams,
+            tells_offsets=self.state.job.checkpoint_s is None,
+        )
+
     def _caught_up(self) -> dict[str, float]:
         """Return how fast a backlog was worked off, and how large a load it was."""
         rate = catch_up_rate(self._backlog())
+        if rate is None:
+            return {}
         offered = self.state.spec.rate * self.streams
-        return {} if rate is None else {"rate.offered": offered, "rate.catch_up": rate}
+        begin_s, end_s = worked_off_between(self._backlog())
+        span = Span(round(begin_s * 1000), round(end_s * 1000))
+        return {"rate.offered": offered, "rate.catch_up": rate, **usage(self.state.timeline, span)}
 
     def _gathered(self) -> dict[str, float]:
         """Return when the engine had caught up with a backlog, and how fast it was at best."""
@@ -223,19 +258,28 @@ class _Facts:
 
     def _backlog(self) -> WorkedOff:
         state, sender = self.state, self.state.sender
-        rows = [row for row in state.timeline if "finished" in row]
         emitted = self.all["emitted"].to_numpy() if self.all is not None else np.array([])
         return WorkedOff(
             records=sender.acknowledged if sender else 0,
             started_s=state.timeline[0]["at"] if state.timeline else 0.0,
-            finished=behind.Offsets(
-                np.array([row["at"] for row in rows]),
-                np.array([row["finished"] for row in rows]).astype(np.int64),
-            ),
+            finished=self._progress(),
             emitted_ms=emitted,
             drained=state.drain.drained is True,
             windowed=self.windowed,
         )
+
+    def _progress(self) -> behind.Offsets:
+        """Return what was finished when: at each end of a batch, or as it was seen once a second.
+
+        Batches that work off a backlog may be short.
+        """
+        batches = [each for each in self.state.batches if each.batch.records]
+        if self.state.spec.backlog and batches and self.state.job.checkpoint_s is None:
+            at_s = np.array([each.at for each in batches])
+            return behind.Offsets(at_s, np.cumsum([each.batch.records for each in batches]))
+        rows = [row for row in self.state.timeline if "finished" in row]
+        finished = np.array([row["finished"] for row in rows]).astype(np.int64)
+        return behind.Offsets(np.array([row["at"] for row in rows]), finished)
 
     def metrics(self) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -250,20 +294,26 @@ class _Facts:
         found |= statistics.named("lateness", self.lateness_s, self.late_records)
         if self.lag is not None:
             found |= statistics.named("lag", self.lag)
+        if (line := self.lag_trend) is not None:
+            found |= {"lag.trend": line.slope, "lag.sawtooth": line.sawtooth}
+        if self.counted is not None:
+            found |= self.state.spec.resources.sizes(len(os.sched_getaffinity(0)))
+        if self.state.resolved is not None and self.state.job.checkpoint_s is None:
+            found |= batch_metrics(self.state.batches, self.span)
         sender = self.state.sender
         if sender is not None:
             found |= {f"send_lateness.{name}": v for name, v in sender.send_lateness.items()}
         if self.state.validation is not None:
             found["validation.seconds"] = self.state.validation.seconds
-        return found | usage(self.state.timeline, self.span)
+        return found | largest_state(self.state.batches) | usage(self.state.timeline, self.span)
 
     def _rates(self) -> dict[str, float]:
-        validation, spec = self.state.validation, self.state.spec
+        validation, spec, span_s = self.state.validation, self.state.spec, self.span.length_s
         assert validation is not None
         rates = {
             "rate.offered": spec.rate * self.streams,
-            "rate.appended": _appended(validation.times, self.span) / spec.duration_s,
-            "rate.emitted": _count(validation.latencies["emitted"], self.span) / spec.duration_s,
+            "rate.appended": _appended(validation.times, self.span) / span_s,
+            "rate.emitted": _count(validation.latencies["emitted"], self.span) / span_s,
         }
         for metric, name in (("rate.sent", "sent"), ("rate.handed", "handed")):
             rows = inside(self.state.timeline, self.span, name)
@@ -304,7 +354,7 @@ def _lag(timeline: list[Row], span: Span) -> Floats | None:
 
 
 def _looks(timeline: list[Row], span: Span, lag: Floats | None) -> sustained.Looks | None:
-    """Return the looks at the log that `lag` is told for, with what was finished then."""
+    """Return the looks at the log that `lag` is known for, with what was finished then."""
     if lag is None:
         return None
     known = [row for row in inside(timeline, span, "log_end") if "finished" in row]

@@ -1,4 +1,4 @@
-"""One trial, by the phases of its kind: with an engine, or of the broker alone."""
+"""One trial, by the phases of its kind: with an engine, or of the broker only."""
 
 from __future__ import annotations
 

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import pyspark
+
 from streamgauge.services.given import measure_offset
 
 _CONNECT_S = 5.0
 TIME = struct.Struct("!d")
-"""An answer of who tells the time: epoch seconds."""
+"""The answer of the clock: epoch seconds."""
 Target = tuple[str, str, int]
 """What is to be reached, as it is called, with host and port."""
 
@@ -24,6 +26,7 @@ class Host:
 
     address: str
     python: str
+    spark: str
     clock_offset_s: float
     """Its clock − ours."""
     unreachable: tuple[str, ...]
@@ -43,6 +46,7 @@ def tell(
         yield Host(
             address,
             platform.python_version(),
+            pyspark.__version__,
             -ahead_s,
             tuple(problem for problem in problems if problem),
         )

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pyspark
 from py4j.protocol import Py4JJavaError
 
 from streamgauge.errors import NotReady
@@ -52,6 +53,7 @@ def look(
             found = numbers.barrier().mapPartitions(task).collect()
         except Py4JJavaError as error:
             raise unusable(str(error)) from error
+    _refuse_other_versions(found)
     _refuse_unreachable(found)
     return found
 
@@ -123,7 +125,7 @@ def remove(spark: SparkSession, uri: str) -> None:
     path = jvm.org.apache.hadoop.fs.Path(uri)
     try:
         path.getFileSystem(context.hadoopConfiguration()).delete(path, True)
-    except Py4JJavaError:  # it cannot be written to, which is told by who tries
+    except Py4JJavaError:  # it cannot be written to: whoever tries says so
         return
 
 
@@ -137,6 +139,18 @@ def _refuse_loopback(targets: Iterable[Target], others: Sequence[str]) -> None:
             )
 
 
+def _refuse_other_versions(found: Iterable[Host]) -> None:
+    others = {
+        f"{each.address} has {each.spark}" for each in found if each.spark != pyspark.__version__
+    }
+    if others:
+        raise NotReady(
+            f"the executors' Spark has another version than ours, {pyspark.__version__}:"
+            f" {', '.join(sorted(others))}",
+            f"Use a cluster of Spark {pyspark.__version__}.",
+        )
+
+
 def _refuse_unreachable(found: Iterable[Host]) -> None:
     problems = sorted({f"{each.address}: {what}" for each in found for what in each.unreachable})
     if problems:
@@ -148,7 +162,7 @@ def _refuse_unreachable(found: Iterable[Host]) -> None:
 
 @contextmanager
 def _telling_time(host: str, clock: Clock) -> Iterator[tuple[str, int]]:
-    """Tell our time to whoever connects."""
+    """Tell our time to every client that connects."""
     with socket.create_server((host, 0), backlog=256) as listener:
         thread = threading.Thread(target=_serve, args=(listener, clock), daemon=True)
         thread.start()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 import pyspark
-from py4j.java_gateway import JavaGateway
+from py4j.java_gateway import JavaGateway, JVMView
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.find_spark_home import _find_spark_home
@@ -28,10 +28,10 @@ from streamgauge import process
 from streamgauge.errors import NotReady
 from streamgauge.process import Process
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
-from streamgauge.services.spark import executors
-from streamgauge.services.spark.endpoint import SparkEndpoint, places
+from streamgauge.services.spark import executors, master
+from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.services.spark.executors import claim
-from streamgauge.services.spark.private import CONF_DIR, private_folder
+from streamgauge.services.spark.private import LOCAL_CONF, private_folder
 from streamgauge.spec.trial import LEAST_MEMORY
 from streamgauge.units import format_size
 
@@ -59,8 +59,6 @@ _SETTINGS = {
 }
 _LOCAL = SparkEndpoint("local")
 _START_S = 120.0
-_FIRST_LOOK_S = 5.0
-"""Longer than executors take on a machine that has time for them."""
 _EXECUTORS_S = 45.0
 
 
@@ -71,14 +69,17 @@ class Place:
     cluster: SparkEndpoint
     executors: int
     slots: int
-    """Of each."""
+    """Of each: how many tasks it may run at once."""
+    cores: int
+    """Of each: CPUs."""
     memory: int = LEAST_MEMORY
     """Of each, in bytes: what they compute is in their Python workers."""
 
     def settings(self) -> dict[str, str]:
-        """Return what an application there needs to be told, without secrets."""
+        """Return the settings that an application there needs, without secrets."""
         return {
             **self.cluster.settings(),
+            **self.cluster.cpus(self.cores),
             **claim(self.executors, self.slots, self.memory),
         }
 
@@ -114,6 +115,8 @@ class Session:
         self._conf: Path | None = None
         self._jvm: Process | None = None
         self._spark: SparkSession | None = None
+        self._has = ""
+        """What a standalone cluster has in all, as a part of a sentence."""
 
     def move(self, place: Place | None) -> None:
         """Work there from now on; what runs elsewhere is ended."""
@@ -142,10 +145,14 @@ class Session:
             settings = self._place.settings()
         conf = SparkConf(loadDefaults=False)
         conf.setAll([*_SETTINGS.items(), *settings.items(), *self._places().items()])
-        with _environment(self._variables()):
-            self._spark = self._start(conf)
-        if self._place is not None:
-            self._await_executors(self._spark, self._place)
+        try:
+            with _environment(self._variables()):
+                self._spark = self._start(conf)
+            if self._place is not None:
+                self._await_executors(self._spark, self._place)
+        except NotReady:
+            self.stop()
+            raise
         return self._spark
 
     def stop(self) -> None:
@@ -178,7 +185,16 @@ class Session:
 
     def _start(self, conf: SparkConf) -> SparkSession:
         handler = signal.getsignal(signal.SIGINT)
-        context = SparkContext(conf=conf, gateway=self._launch(conf))
+        gateway = self._launch(conf)
+        # PySpark looks for them as soon as Java throws anything.
+        SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm
+        if self._place is not None:
+            self._look_for_room(gateway.jvm, self._place)
+        try:
+            context = SparkContext(conf=conf, gateway=gateway)
+        except master.JAVA_ERRORS as error:
+            reason = master.reason(error)
+            raise NotReady(f"Spark does not start: {reason}", f"See {self._log}.") from None
         if signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)  # PySpark's would hide from us that it was asked
         # Whoever kills its JVM knows; PySpark would print a traceback about it.
@@ -187,25 +203,28 @@ class Session:
 
     def _await_executors(self, spark: SparkSession, place: Place) -> None:
         """Wait until the cluster gives us what was asked for: Spark itself would wait forever."""
-        missing = executors.missing(spark, place.executors, _FIRST_LOOK_S)
-        if missing is None:
+        if (missing := executors.missing(spark, place.executors, _EXECUTORS_S)) is not None:
+            raise self._too_little(place, missing)
+
+    def _look_for_room(self, jvm: JVMView, place: Place) -> None:
+        """See that the cluster takes us, and has what we are going to ask for."""
+        workers = master.workers(jvm, place.cluster)
+        if workers is None:
             return
-        workers = executors.workers(spark, places(place.cluster.master))
+        self._has = f"; it has {', '.join(map(str, workers)) or 'no workers'}"
         room = sum(each.room(place.slots, place.memory) for each in workers)
-        if workers and room < place.executors:
+        if room < place.executors:
             missing = f"there is room for {room} of {place.executors} executors"
-        else:
-            missing = executors.missing(spark, place.executors, _EXECUTORS_S)
-        if missing is None:
-            return
-        self.stop()
-        has = f"; it has {', '.join(map(str, workers))}" if workers else ""
-        raise NotReady(
+            raise self._too_little(place, missing)
+
+    def _too_little(self, place: Place, missing: str) -> NotReady:
+        return NotReady(
             f"the Spark cluster {place.cluster.address} does not give what is asked for:"
-            f" {missing}{has}",
+            f" {missing}{self._has}",
             f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
-            f" {place.slots} cores and {format_size(place.memory)} of memory; what Spark itself"
-            f" says is in {self._log}.",
+            f" room for {place.slots} tasks at once (cores, in Spark's words) and"
+            f" {format_size(place.memory)} of memory (--instance-memory); what Spark itself says is"
+            f" in {self._log}.",
         )
 
     def _launch(self, conf: SparkConf) -> JavaGateway:
@@ -239,7 +258,7 @@ class Session:
         return {
             **ENVIRONMENT,
             "JAVA_HOME": str(self._java_home or spark_java_home(find_java())),
-            "SPARK_CONF_DIR": str(self._conf or CONF_DIR),
+            **(LOCAL_CONF if self._conf is None else {"SPARK_CONF_DIR": str(self._conf)}),
             "SPARK_LOCAL_DIRS": str(self._temporary),
             **(_LOCAL if self._place is None else self._place.cluster).environment(),
             "OMP_NUM_THREADS": "1",

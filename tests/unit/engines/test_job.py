@@ -150,7 +150,8 @@ def test_finished_batches_are_told_by_the_time_of_their_report(tmp_path: Path) -
         writer.report({"s": [2]}, idle=False, batch={"began_ms": 1200, "took_ms": 9})
     with path.open("a") as file:
         file.write('{"at": 9.5, "batch": {"began_ms": 1')  # killed in the middle of a line
-    assert jobs.finished_batches(path) == [1.5, 3.5]
+    found = jobs.finished_batches(path)
+    assert [(each.at, each.batch.records) for each in found] == [(1.5, 4), (3.5, None)]
 
 
 COUNTS_ITS_STARTS = """

@@ -60,7 +60,7 @@ def test_shapes_as_they_are_written(text: str, profile: list[float]) -> None:
         ("", "unknown shape", "Known: backlog, burst, bursts"),
         ("steps", "is empty", "steps:10k/s@60s"),
         ("steps: ", "is empty", "steps:10k/s@60s"),
-        ("steps:10k/s@1s,", "'' is no rate", "20k/s"),
+        ("steps:10k/s@1s,", "'' is not a rate", "20k/s"),
         ("steps:10k/s", "the length is missing", "steps:10k/s@60s"),
         ("steps:10k/s@0s", "too short", "steps:"),
         ("steps:10k/s@-5s", "-5s", "90s"),
@@ -171,6 +171,20 @@ def test_a_pause_of_a_second_is_found_wherever_it_begins() -> None:
     for begins_ms in range(1000, 1100, 7):
         text = f"steps:1k/s@{begins_ms}ms,0/s@1s,1k/s@{3000 - begins_ms}ms"
         assert arrivals.least_rate(make_spec(text)) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "span_ms", "fewest"),
+    [
+        (None, 1250, 1250.0),
+        ("constant:1k/s", 1250, 1250.0),
+        ("steps:1k/s@1s,0/s@1s,1k/s@1s", 1000, 0.0),
+        ("steps:1k/s@1s,0/s@1s,1k/s@1s", 2500, 1500.0),
+        ("constant:1k/s", 3_600_000, 6000.0),
+    ],
+)
+def test_the_emptiest_span_of_a_load(text: str | None, span_ms: int, fewest: float) -> None:
+    assert arrivals.fewest(make_spec(text), span_ms) == pytest.approx(fewest, abs=1)
 
 
 def test_all_records_of_a_burst_are_due_with_its_second() -> None:

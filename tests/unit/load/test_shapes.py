@@ -24,6 +24,7 @@ all_shapes: st.SearchStrategy[Shape] = st.one_of(
     st.builds(shapes.fluctuate, rates),
     st.builds(shapes.Surges, rates, st.sampled_from([0.5, 34.0]), st.integers(2, 5)),
     st.builds(shapes.Backlog, rates, st.just(500), rates),
+    st.builds(shapes.Rested, rates),
     arrivals.map(shapes.Replay),
 )
 
@@ -140,3 +141,12 @@ def test_tables_that_make_no_sense_are_refused(counts: list[int], part: str) -> 
 def test_more_records_than_can_be_counted_are_refused(shape: Shape) -> None:
     with pytest.raises(ValueError, match="records would be due"):
         shape.schedule(Spans(0, 60_000, 0), 1)
+
+
+def test_a_rested_load_warms_up_at_half_of_it_and_pauses_before_it_is_measured() -> None:
+    schedule = shapes.Rested(1000.0).schedule(Spans(30_000, 5000, 2000), 1)
+    due = [schedule.due(at_ms - 1) for at_ms in (0, 20_000, 30_000, 35_000, 37_000)]
+    assert due == [0, 10_000, 10_000, 15_000, 17_000]
+    short = shapes.Rested(1000.0).schedule(Spans(3000, 5000, 2000), 1)
+    assert [short.due(at_ms - 1) for at_ms in (2000, 3000, 4000)] == [1000, 1000, 2000]
+    assert shapes.Rested(1000.0).schedule(Spans(0, 1000, 0), 1).due(999) == 1000

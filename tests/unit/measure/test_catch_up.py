@@ -34,6 +34,11 @@ def test_progress_of_an_engine_that_did_not_come_to_the_end_tells_it_too() -> No
     assert catch_up_rate(backlog(seen, drained=False)) == pytest.approx(1000)
 
 
+def test_records_that_close_windows_afterwards_do_not_count() -> None:
+    seen = offsets((101, 200_000), (103, 600_000), (105, 1_000_000), (109, 1_000_002))
+    assert catch_up_rate(backlog(seen)) == pytest.approx(200_000)
+
+
 def test_one_batch_is_told_by_its_outputs() -> None:
     seen = offsets((100, 0), (115, 1_000_000))
     assert catch_up_rate(backlog(seen, [110_000, 112_000, 114_000])) == pytest.approx(250_000)

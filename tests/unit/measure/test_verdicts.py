@@ -17,7 +17,7 @@ from streamgauge.measure.verdicts import (
     valid,
     worst,
 )
-from streamgauge.metrics import parse_objective
+from streamgauge.objectives import parse_objective
 from streamgauge.spec.trial import Counts, LoadSpec, TrialResult, TrialSpec, Verdict
 
 ON_TIME = LoadFacts(due=1000, sent=1000, lateness_p99_s=0.002, clock_moved_s=0.0001)

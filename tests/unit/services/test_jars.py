@@ -38,7 +38,7 @@ def test_the_real_lock_is_complete() -> None:
 
 
 def test_an_unknown_component_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="known: kafka, "):
+    with pytest.raises(UsageError, match="known: async-profiler, kafka, "):
         jars.locked_jars("nonsense")
 
 

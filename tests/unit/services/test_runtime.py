@@ -40,14 +40,14 @@ def test_the_session_folder_is_used_unless_told_otherwise(
 def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime").chmod(0o777)
-    with pytest.raises(NotReady, match="not a folder of yours alone"):
+    with pytest.raises(NotReady, match="is open to other users"):
         runtime.runtime_dir()
 
 
 def test_a_link_in_place_of_the_runtime_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "runtime").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(NotReady, match="not a folder of yours alone"):
+    with pytest.raises(NotReady, match="is open to other users"):
         runtime.runtime_dir()
 
 

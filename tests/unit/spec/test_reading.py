@@ -47,7 +47,7 @@ class Thing(Model):
         ({"pairs": [1]}, "pairs must be KEY: VALUE pairs, not [1]"),
         ({"pairs": {1: 2}}, "pairs must be made of names, not 1"),
         ({"part": 5}, "part must be KEY: VALUE pairs, not 5"),
-        ({"part": {"size": "big"}}, "part.size: 'big' is no size"),
+        ({"part": {"size": "big"}}, "part.size: 'big' is not a size"),
         ({"part": {"colour": "red"}}, "part.colour is not known"),
     ],
 )

@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
+from streamgauge.jobfile import JobSpec
 from streamgauge.services.running import RunningService
 from streamgauge.services.spark.endpoint import SparkEndpoint
 from streamgauge.spec.trial import InstanceSeen, ResourceSpec, TrialSpec
+from streamgauge.trial import instances as trial_instances
 from streamgauge.trial.bench import Bench, TrialState
 from streamgauge.trial.instances import Instances
 from streamgauge.trial.probes import DRIVER, ReportedCpu, engine_processes, with_driver
@@ -34,12 +37,20 @@ def instances(members: tuple[Any, ...] = (), **asked: Any) -> tuple[Instances, T
         rate=1.0,
         duration_s=1.0,
         warmup_s=0.0,
+        partitions=asked.get("instances") or 1,
         resources=ResourceSpec(**asked),
     )
     service = RunningService("spark", "cluster", CLUSTER, members)
     bench = Bench({"spark": service}, lambda: pytest.fail("no Spark"), Path(), "test")
     state = TrialState(spec)
     return Instances(state, bench, Engine()), state  # type: ignore[arg-type]
+
+
+def test_partitions_that_instances_cannot_share_evenly_are_warned_of() -> None:
+    found, state = instances(instances=2)
+    found._state.spec = state.spec.model_copy(update={"partitions": 3})
+    found.resources()
+    assert state.warnings[0].startswith("3 partition(s) are no multiple of 2 instances")
 
 
 def test_in_one_process_an_engine_has_cpus_and_no_cluster() -> None:
@@ -66,6 +77,33 @@ def test_senders_leave_alone_the_cpus_of_our_own_instances() -> None:
     assert many.others_cpus() == ()
     assert "no instance has CPUs of its own" in warned.warnings[0]
     assert state.warnings == []
+
+
+def test_the_worst_clock_of_the_hosts_is_that_of_the_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before and after: a trial with an offset of 5 ms or more is invalid."""
+    found, state = instances(instances=2)
+    found._bench = replace(found._bench, spark=cast("Any", lambda: None))
+    monkeypatch.setattr(trial_instances, "look_at_hosts", lambda *_: {"a": 0.001, "b": -0.02})
+    monkeypatch.setattr(trial_instances, "look_at_clocks", lambda *_: {"a": 0.003, "b": 0.001})
+    state.resolved = JobSpec(
+        workload="espbench",
+        query="q3",
+        parameters={},
+        partitions=1,
+        seed=1,
+        options={},
+        least_rate=1.0,
+    )
+    told: list[Any] = []
+    found.look(cast("Any", None), told.append)
+    found.look_again(cast("Any", None), told.append)
+    assert state.clock_offsets_s == {"a": 0.003, "b": -0.02}
+    assert state.clock_offset_s == -0.02
+    notes = [each["note"] for each in told]
+    assert notes[0] == "clocks of the cluster's hosts: a +1.0 ms, b -20.0 ms"
+    assert "are not seen from here" in notes[1]
 
 
 class Job:

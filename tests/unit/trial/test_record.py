@@ -10,6 +10,7 @@ from streamgauge.jobfile import JobSpec
 from streamgauge.load.protocol import SenderSummary
 from streamgauge.measure.matching import EXAMPLES, LATENCIES
 from streamgauge.measure.verdicts import Drain
+from streamgauge.spec.progress import BatchReport, FinishedBatch
 from streamgauge.spec.trial import Counts, TrialResult, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.trial.bench import TrialState
@@ -187,6 +188,66 @@ def test_an_engine_without_answers_is_judged_by_its_lag() -> None:
     assert holds(conclude(answers=False, timeline=[]))[2] is None
 
 
+def test_the_trend_of_the_lag_is_told_from_offsets_with_its_points() -> None:
+    timeline = [
+        {"at": BEGIN / 1000 + s, "log_end": 1000.0 + 10 * s, "finished": 900.0 + 7 * s}
+        for s in range(-10, 62)
+    ]
+    found = conclude(timeline=timeline)
+    assert found.lag is not None
+    assert (found.lag.by, found.lag.step_s) == ("offsets", 5.0)
+    assert found.lag.lags == tuple(100.0 + 15 * step for step in range(12))
+    assert found.metrics["lag.trend"] == found.lag.slope == pytest.approx(3.0)
+    assert found.metrics["lag.sawtooth"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_an_engine_that_tells_its_offsets_at_checkpoints_is_told_by_its_outputs() -> None:
+    job = JobSpec(
+        workload="espbench",
+        query="q3",
+        parameters={},
+        partitions=1,
+        seed=1,
+        options={},
+        checkpoint_s=300.0,
+    )
+    growing = np.maximum(0, np.arange(-10 * RATE, 62 * RATE)) * 500 // RATE
+    stale = [{"at": BEGIN / 1000, "log_end": 5.0, "finished": 0.0}]
+    found = conclude(resolved=job, validation=make_validation(latency_ms=growing), timeline=stale)
+    assert found.lag is not None
+    assert found.lag.by == "outputs"
+    assert found.lag.slope == pytest.approx(RATE / 3, rel=0.1), "a third of a second per second"
+    assert conclude(timeline=[]).lag is None
+
+
+def test_a_trial_that_was_cut_short_did_not_keep_up_and_its_figures_are_of_its_time() -> None:
+    timeline = [
+        {"at": BEGIN / 1000 + s, "log_end": 10.0 * s + 100, "finished": 0.0} for s in range(-10, 30)
+    ]
+    counts = Counts(expected=720, correct=300, missing=420)
+    found = conclude(
+        make_spec(cut_by="lag.trend<0.05*rate"),
+        cut_s=30.0,
+        measured=Span(BEGIN, BEGIN + 30_000),
+        drain=Drain(False),
+        timeline=timeline,
+        validation=make_validation(counts=counts),
+    )
+    assert (found.status, holds(found)) == ("done", (True, None, False))
+    assert found.cut_s == 30.0
+    assert found.kept_up.reason == "cut short after 30 s: the lag grew by 10/s, beyond doubt"
+    assert found.metrics["lag.trend"] == pytest.approx(10)
+    assert found.metrics["rate.appended"] == pytest.approx(RATE, rel=0.01)
+
+
+def test_what_the_engine_was_given_is_told() -> None:
+    three = make_spec(resources={"instances": 3, "instance_cores": 2})
+    told = conclude(three).metrics
+    assert (told["resources.cores"], told["resources.instances"]) == (6.0, 3.0)
+    one = conclude(make_spec(resources={"cores": 1})).metrics
+    assert (one["resources.cores"], one["resources.instances"]) == (1.0, 1.0)
+
+
 def test_a_probe_tells_a_rate_and_no_verdicts_of_pace() -> None:
     begin_s = BEGIN / 1000
     finished = [{"at": begin_s + s, "finished": 200.0 * s} for s in range(4)]
@@ -194,6 +255,25 @@ def test_a_probe_tells_a_rate_and_no_verdicts_of_pace() -> None:
     assert holds(found) == (None, True, None)
     assert found.metrics["rate.catch_up"] == pytest.approx(200)
     assert "latency.p50" not in found.metrics
+
+
+def test_a_backlog_is_timed_by_the_ends_of_its_batches() -> None:
+    begin_s = BEGIN / 1000
+    done = [
+        FinishedBatch(
+            at=begin_s + at, batch=BatchReport(began_ms=BEGIN, took_ms=1.0, records=records)
+        )
+        for at, records in ((1.5, 200), (2.75, 250), (4.0, 250), (4.5, 0), (9.0, 2))
+    ]
+    finished = [{"at": begin_s + s, "finished": 75.0 * s} for s in range(10)]
+    found = conclude(
+        make_spec(backlog=True),
+        measured=None,
+        timeline=finished,
+        batches=done,
+        sender=make_sender(acknowledged=700),
+    )
+    assert found.metrics["rate.catch_up"] == pytest.approx(200)
 
 
 def test_usage_is_that_of_the_measured_span() -> None:

@@ -2,8 +2,10 @@
 
 import socket
 import time
+from dataclasses import replace
 from functools import partial
 
+import pyspark
 import pytest
 
 from streamgauge.errors import NotReady
@@ -12,7 +14,7 @@ from streamgauge.validation.host_task import Host, tell
 
 
 def host(address: str, offset_s: float = 0.0, *unreachable: str) -> Host:
-    return Host(address, "3.11.7", offset_s, unreachable)
+    return Host(address, "3.11.7", pyspark.__version__, offset_s, unreachable)
 
 
 def test_of_several_tasks_on_a_host_the_best_told_clock_counts() -> None:
@@ -58,3 +60,9 @@ def test_unreachable_services_and_loopback_are_refused() -> None:
         hosts._refuse_unreachable([host("a"), host("b", 0.0, "kafka at c:1 (timed out)")])
     with pytest.raises(NotReady, match="a loopback address is that of the machine that asks"):
         hosts._refuse_loopback([("flight", "127.0.0.1", 1)], ["10.0.0.2"])
+
+
+def test_executors_of_another_spark_are_refused() -> None:
+    hosts._refuse_other_versions([host("a")])
+    with pytest.raises(NotReady, match=r"another version than ours, .*: b has 3\.5\.0$"):
+        hosts._refuse_other_versions([host("a"), replace(host("b"), spark="3.5.0")])

@@ -16,7 +16,7 @@ from streamgauge.spec.form import FORMS
 from streamgauge.spec.query import Query
 
 DEFAULT_OUTPUT = 10
-"""Which output is hit, from 0, unless told: the first ones may be all about markers."""
+"""Which output is hit by default, from 0: the first ones may be all about markers."""
 _UNKNOWN = b"9999999999"
 """In front of an id it makes one that no record has."""
 
@@ -63,7 +63,9 @@ class Fault:
                 f"Possible: {', '.join(sorted(possible(query)))}.",
             )
         if colon and not number.isdecimal():
-            raise UsageError(f"{number!r} is no output's number", f"Write it like {name}:10.")
+            raise UsageError(
+                f"{number!r} is not the number of an output", f"Write it like {name}:10."
+            )
         return cls(name, int(number) if colon else DEFAULT_OUTPUT)
 
 

@@ -57,7 +57,7 @@ class Answerer:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether time alone will bring further outputs."""
+        """Tell whether further outputs will come without further input."""
         return not self._buffer.empty
 
     def answer(self, records: pa.Table) -> list[Output]:

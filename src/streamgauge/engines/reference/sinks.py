@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol, Self
 
@@ -26,7 +27,7 @@ class TableWriter(Protocol):
         """Close the connection."""
 
 
-class Sink:
+class Sink(ABC):
     """Takes outputs; dies or hangs at one of them on demand."""
 
     def __init__(self, fault: Fault | None) -> None:
@@ -48,14 +49,16 @@ class Sink:
             return
         self._put(outputs, records)
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027 - a table has nothing to flush
         """Return when everything is where it belongs."""
 
+    @abstractmethod
     def close(self) -> None:
         """Send what is left and close."""
 
+    @abstractmethod
     def _put(self, outputs: Sequence[Output], records: pa.Table) -> None:
-        raise NotImplementedError
+        """Bring outputs to their place."""
 
     def _hit(self, count: int) -> int | None:
         """Return which of the next outputs the fault hits, if any."""

@@ -25,7 +25,7 @@ class Buffer(Protocol):
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing is held back that silence alone would release."""
+        """Tell whether nothing is held back that only silence would release."""
 
 
 def buffer_for(

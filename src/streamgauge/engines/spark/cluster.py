@@ -1,4 +1,4 @@
-"""The driver's side of a job on a cluster: it tells of its executors."""
+"""The driver's side of a job on a cluster: it reports its executors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Executors:
         self._told: Told | None = None
 
     def tell(self) -> None:
-        """Write the file anew where something has changed."""
+        """Write the file again where something has changed."""
         found = Told(
             application=str(self._spark.sparkContext.applicationId),
             executors=seen(self._spark),

@@ -22,7 +22,7 @@ from streamgauge.services import jars
 from streamgauge.services.endpoints import secrets_of
 from streamgauge.services.java import ENVIRONMENT, find_java, spark_java_home
 from streamgauge.services.spark.endpoint import SparkEndpoint
-from streamgauge.services.spark.private import CONF_DIR, private_folder, spark_home
+from streamgauge.services.spark.private import LOCAL_CONF, private_folder, spark_home
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.spec.engine import Job
 from streamgauge.spec.jobs import Modes, Problem, Resources
@@ -77,9 +77,10 @@ class SparkEngine:
         )
 
     def modes(self, workload: str, query: str) -> Modes:
-        """Tell in which modes a query can be run."""
+        """Return the modes and ways in which a query can be run."""
         facts = query_facts(workload, query)
-        return Modes(facts.modes, {str(mode): reason for mode, reason in facts.refused.items()})
+        refused = {str(mode): reason for mode, reason in facts.refused.items()}
+        return Modes(facts.modes, refused, facts.options)
 
     def start(self, job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> Job:
         """Start the job's process; checkpoints and shuffle files last until it is cleaned up."""
@@ -90,15 +91,19 @@ class SparkEngine:
         program = [sys.executable, "-m", "streamgauge.engines.spark.job"]
 
         def start(settings: Mapping[str, str], env: Mapping[str, str]) -> ProcessJob:
-            told = replace(job, settings={**job.settings, **local, **settings})
-            return start_job(program, told, endpoints, resources, folder, env=env)
+            given = replace(job, settings=dict(settings))
+            return start_job(program, given, endpoints, resources, folder, env=env)
 
         if job.instances is None:
-            return start({}, _environment(SparkEndpoint("local"), CONF_DIR))
+            settings = {**job.settings, **local}
+            return start(settings, _environment(SparkEndpoint("local"), LOCAL_CONF))
         cluster = SparkEndpoint.of(resources.cluster)
         conf = private_folder({**cluster.private_settings(), **_executors_secrets(endpoints)})
         try:
-            started = start(cluster.settings(), _environment(cluster, conf))
+            place = {"SPARK_CONF_DIR": str(conf)}
+            ours = {**cluster.cpus(job.instance_cores), **job.settings}  # -E conf.… decides
+            settings = {**ours, **local, **cluster.settings()}
+            started = start(settings, _environment(cluster, place))
         except BaseException:
             shutil.rmtree(conf, ignore_errors=True)
             raise
@@ -120,13 +125,13 @@ def _executors_secrets(endpoints: Endpoints) -> dict[str, str]:
     return {f"spark.executorEnv.{name}": text for name, text in secrets_of(endpoints).items()}
 
 
-def _environment(cluster: SparkEndpoint, conf: Path) -> dict[str, str]:
+def _environment(cluster: SparkEndpoint, conf: Mapping[str, str]) -> dict[str, str]:
     """Return what keeps the job to itself: this Python, one Java, no user's settings."""
     return {
         **ENVIRONMENT,
         "JAVA_HOME": str(spark_java_home(find_java())),
         "SPARK_HOME": str(spark_home()),
-        "SPARK_CONF_DIR": str(conf),
+        **conf,
         **cluster.environment(),
         "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
         # The workers are as many as there are slots; threads of NumPy would fight with them.

@@ -1,4 +1,4 @@
-"""A job's executors: what its driver tells of them, and what is seen of them on this machine."""
+"""A job's executors: what its driver reports, and what this machine sees of them."""
 
 from __future__ import annotations
 

@@ -25,6 +25,10 @@ def _fit(job: JobSpec, mode: Mode) -> str | None:  # noqa: ARG001 - any of them
     return None
 
 
+def _as_they_are(job: JobSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG001
+    return {}
+
+
 def _nothing(job: JobSpec) -> Mapping[str, str]:  # noqa: ARG001 - of none
     return {}
 
@@ -45,6 +49,9 @@ class QueryFacts:
     when it can."""
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ways to run it that `-E name=value` chooses between, the default first."""
+    settled: Callable[[JobSpec, Mapping[str, str]], Mapping[str, str]] = _as_they_are
+    """Returns for a job what those options stand for where they are `auto`, and what else
+    the settings say of them."""
     rocksdb: Mapping[str, str] = field(default_factory=dict)
     """Values of those options with which its state must lie in RocksDB."""
     appends: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +68,8 @@ class QueryFacts:
     """Of Spark, where the query is tuned."""
     needed: Callable[[JobSpec], Mapping[str, str]] = _nothing
     """Tells settings without which the query is not right, in every profile."""
+    in_utc: str | None = None
+    """Why the session's time zone has to be UTC; None where it is of no matter."""
     jars: tuple[str, ...] = ()
     """Components of jars.lock that it needs beside those of the transport."""
 
@@ -127,18 +136,18 @@ class QueryFacts:
             f"Use -E mode={' or mode='.join(others)}." if others else None,
         )
 
-    def chosen(self, options: Mapping[str, str]) -> dict[str, str]:
-        """Return the value of each option of the query.
+    def chosen(self, job: JobSpec) -> dict[str, str]:
+        """Return the value of each option of the query, and what the settings say of them.
 
         Raises:
             UsageError: There is no such value.
         """
         found = {}
         for name, values in self.options.items():
-            found[name] = options.get(name, values[0])
+            found[name] = job.options.get(name, values[0])
             if found[name] not in values:
                 raise unknown_name(f"value of -E {name}", found[name], values)
-        return found
+        return {**found, **self.settled(job, found)}
 
 
 def query_facts(workload: str, query: str) -> QueryFacts:

@@ -28,14 +28,15 @@ from streamgauge.engines.spark.progress import ProgressReporter, collection_time
 from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext
 from streamgauge.engines.spark.settings import CONTINUOUS_CHECKPOINT_S, placed
 from streamgauge.engines.spark.transports import transport_part
-from streamgauge.jobfile import JobSpec, ProgressWriter
+from streamgauge.jobfile import PLAN, JobSpec, ProgressWriter
 from streamgauge.spec.endpoints import Endpoints
 
 POLL_S = 0.5
+_PLAN_LOOKS = 60
 
 
 def main(argv: list[str]) -> int:
-    """Run the query of a job file until told to stop; return the exit code."""
+    """Run the query of a job file until asked to stop; return the exit code."""
     path = Path(argv[1])
     job, endpoints = jobs.read(path)
     with ExitStack() as stack:
@@ -51,7 +52,9 @@ def main(argv: list[str]) -> int:
         here = Path(job.scratch) / "checkpoint"
         stored = here if job.checkpoint is None else f"{job.checkpoint}/{endpoints.group}"
         query = start(spark, job, endpoints, stored)
+        plan = PlanWriter(path.with_name(PLAN))
         while query.isActive:
+            plan.write(query)
             if job.mode == "continuous":
                 reporter.report_epoch(Path(unquote(urlsplit(str(stored)).path)))
             else:
@@ -59,8 +62,29 @@ def main(argv: list[str]) -> int:
             if executors is not None:
                 executors.tell()
             time.sleep(POLL_S)
-        sys.stderr.write(f"the query ended: {query.exception() or 'it gave no reason'}\n")
+        if executors is not None:
+            executors.tell()
+        reason = str(query.exception() or "it gave no reason")
+        # Spark's plan of the query follows on the reason, and would hide it.
+        sys.stderr.write(f"{reason}\nthe query ended: {reason.partition(chr(10))[0]}\n")
     return 1
+
+
+class PlanWriter:
+    """Writes the plan of a query once it has one: it names what generated code is made of."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._looks = 0
+
+    def write(self, query: StreamingQuery) -> None:
+        """Look for the plan; it comes with the first batch."""
+        if self._looks >= _PLAN_LOOKS or self._file.exists():
+            return
+        self._looks += 1
+        text = str(query._jsq.explainInternal(False))  # `explain` prints it
+        if "== Physical Plan ==" in text:
+            self._file.write_text(text, encoding="utf-8")
 
 
 def start(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 _WHOLE = "triggerExecution"
+_BETWEEN_BATCHES = ("Getting offsets from ", "Waiting for ")
+"""How the message of a query's status begins while no batch runs."""
 
 
 class HasStatus(Protocol):
@@ -63,12 +65,17 @@ class ProgressReporter:
             self._writer.report(self._finished, idle=False, batch=batch)
 
     def report_status(self, query: HasStatus) -> None:
-        """Report whether anything is left to do."""
+        """Report whether anything is left to do.
+
+        A query that waits for data looks for them a hundred times a second. Its trigger is active
+        for much of that time, and it is idle all the same.
+        """
         status = query.status
-        self._report(idle=not (status["isDataAvailable"] or status["isTriggerActive"]))
+        works = status["isTriggerActive"] and not status["message"].startswith(_BETWEEN_BATCHES)
+        self._report(idle=not (status["isDataAvailable"] or works))
 
     def report_epoch(self, checkpoint: Path) -> None:
-        """Report the epochs that continuous processing has committed: it tells nothing of them.
+        """Report the epochs that continuous processing has committed: it sends no events of them.
 
         It is idle when nothing came from one epoch to the next.
         """
@@ -83,7 +90,7 @@ class ProgressReporter:
 
 
 def collection_time(spark: SparkSession) -> Callable[[], int]:
-    """Return what tells how long Java has collected garbage since its start, in milliseconds."""
+    """Return what counts the milliseconds that Java has collected garbage since its start."""
     management = spark.sparkContext._jvm.java.lang.management  # type: ignore[union-attr]
     collectors = list(management.ManagementFactory.getGarbageCollectorMXBeans())
     return lambda: sum(int(collector.getCollectionTime()) for collector in collectors)
@@ -113,8 +120,20 @@ class _Listener:
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
 
 
+_FILES = "rocksdbSstFileSize"
+"""Of state in RocksDB: bytes of its files."""
+
+
 class _Operator(BaseModel):
     dropped: int = Field(alias="numRowsDroppedByWatermark")
+    rows: int = Field(default=0, alias="numRowsTotal")
+    memory: int = Field(default=0, alias="memoryUsedBytes")
+    more: dict[str, int] = Field(default={}, alias="customMetrics")
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the state; the memory of RocksDB is that of its caches."""
+        return self.more.get(_FILES, self.memory)
 
 
 class _Event(BaseModel):
@@ -141,6 +160,8 @@ def finished_batch(event: Mapping[str, Json]) -> BatchReport:
         phases=phases,
         records=read.records,
         dropped=sum(dropped) if dropped else None,
+        state_rows=sum(each.rows for each in read.operators) if read.operators else None,
+        state_bytes=sum(each.size for each in read.operators) if read.operators else None,
     )
 
 

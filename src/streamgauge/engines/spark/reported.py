@@ -1,4 +1,4 @@
-"""CPU time as executors report it themselves, where nobody else sees it: on other hosts.
+"""CPU time as executors report it themselves, where we cannot see it: on other hosts.
 
 Spark's metrics of each executor are sent by its own Graphite sink, a line of text for each number.
 """

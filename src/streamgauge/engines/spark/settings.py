@@ -1,6 +1,6 @@
 """Settings of a Spark job: from the user's options to what is in force, all of it reported.
 
-A setting's name tells where it goes: `spark.…` to the session, `source.…` to each source, `sink.…`
+A setting's name says where it goes: `spark.…` to the session, `source.…` to each source, `sink.…`
 to the Kafka sink. The rest describes: `mode`, `profile`, `trigger`, and the options of the query.
 """
 
@@ -42,13 +42,15 @@ _FILE_CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 
+_SESSION_ZONE, _UTC = "spark.sql.session.timeZone", "UTC"
+
 # What stays in every profile: nothing here makes Spark faster.
 _BASE = {
     # A JVM without memory is dead, but would neither say so nor notice that its parent is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
     "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
-    "spark.sql.session.timeZone": "UTC",
+    _SESSION_ZONE: _UTC,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -60,6 +62,12 @@ _TUNED = {
     _CHECKPOINT_MANAGER: _FILE_CHECKPOINTS,
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+}
+
+_TUNED_INSTANCES = {
+    # Else all that is grouped stays for good on the instance that reads a single input partition:
+    # its tasks go to where their input is, and later ones to where their state is.
+    "spark.shuffle.reduceLocality.enabled": "false",
 }
 
 
@@ -82,7 +90,8 @@ def resolve(
         UsageError: An option is unknown or makes no sense for this query.
     """
     _refuse_unknown(job.options, facts)
-    chosen = facts.chosen(job.options)
+    _refuse_zone(job, facts)
+    chosen = facts.chosen(job)
     wanted = job.options.get("mode", job.mode)
     mode = facts.choose_mode(job.query, wanted, job.least_rate)
     mode = facts.fitting(job, mode, wanted=wanted is not None)
@@ -93,6 +102,7 @@ def resolve(
     if profile == "tuned":
         shuffle = {"spark.sql.shuffle.partitions": str(size.cpus)}
         settings |= {**_TUNED, **carried.TUNED, **shuffle, **facts.settings}
+        settings |= {} if job.instances is None else _TUNED_INSTANCES
     if profile == "tuned" and mode == "microbatch" and facts.asynchronous and trigger_s is None:
         settings |= carried.ASYNCHRONOUS
     if not on_this_machine(checkpoint(job, mode)):
@@ -139,7 +149,7 @@ def checkpoint(job: JobSpec, mode: Mode) -> str | None:
         )
     if not re.match(r"[a-z][a-z0-9+.-]*:/", uri):
         raise UsageError(
-            f"-E checkpoint={uri} is no URI", "Write it like file:/shared/folder or s3a://…."
+            f"-E checkpoint={uri} is not a URI", "Write it like file:/shared/folder or s3a://…."
         )
     if mode == "continuous" and not on_this_machine(uri):
         raise UsageError(
@@ -177,6 +187,17 @@ def _refuse_unknown(options: Mapping[str, str], facts: QueryFacts) -> None:
             raise unknown_name("option of spark", option, known)
 
 
+def _refuse_zone(job: JobSpec, facts: QueryFacts) -> None:
+    """Refuse a time zone of the session with which the query's answers would be others."""
+    option = f"{CONF}{_SESSION_ZONE}"
+    if facts.in_utc is not None and job.options.get(option, _UTC) != _UTC:
+        raise UsageError(
+            f"-E {option}={job.options[option]}: the session of {job.query} must be in {_UTC},"
+            f" {facts.in_utc}",
+            "Leave it out.",
+        )
+
+
 def _store(
     job: JobSpec, mode: Mode, facts: QueryFacts, chosen: Mapping[str, str]
 ) -> dict[str, str]:
@@ -193,7 +214,7 @@ def _store(
     if store not in STORES:
         raise unknown_name("store of spark", store, STORES)
     if reason is not None and store != "rocksdb":
-        raise UsageError(f"{reason} keeps its state in RocksDB alone", "Use -E store=rocksdb.")
+        raise UsageError(f"{reason} can keep its state only in RocksDB", "Use -E store=rocksdb.")
     return {"store": store, **(_ROCKSDB if store == "rocksdb" else {})}
 
 
@@ -229,9 +250,9 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
                 f"setting {key!r} has no place to go",
                 "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
             )
-    if "spark.master" in conf and not conf["spark.master"].startswith("local"):
+    if not re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local")):
         raise UsageError(
-            f"spark.master={conf['spark.master']} is no setting of the session",
+            f"spark.master={conf['spark.master']} is not a setting of the session",
             "Use --instances N, and --spark-master URL for a cluster of yours.",
         )
     return conf

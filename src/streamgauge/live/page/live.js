@@ -11,7 +11,7 @@ const MARKS = new Map([[true, "✓"], [false, "✗"], [null, "–"]]);
 const CHARTS = [
   { title: "Rate", unit: rate, least: 10, big: "sent", lines: [
     { name: "offered", of: (s) => s.offered }, { name: "sent", of: (s) => s.sent },
-    { name: "finished", of: (s) => s.finished, joined: true } ] }, // told whenever the engine reports
+    { name: "finished", of: (s) => s.finished, joined: true } ] }, // whenever the engine reports
   { title: "Lag, records", unit: count, least: 10, big: "lag", absent: "not reported", lines: [{ name: "lag", of: (s) => s.lag }] },
   { title: "Newest latency, a sample", unit: duration, shown: latency, log: true, big: "newest", absent: "none yet",
     lines: [{ name: "newest", of: (s) => s.newest_latency }] },

@@ -1,7 +1,7 @@
 """Charts over a trial's time, without their data: those come in when a chart is drawn.
 
 Rows have a time or place `x`, a value `v`, their series `s`, its number `i`, colour `c` and dash
-`d`. A colour never stands alone: series also differ by dash, by order or by their label.
+`d`. No series is known by its colour only: they also differ by dash, by order or by their label.
 """
 
 from __future__ import annotations

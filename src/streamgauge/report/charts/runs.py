@@ -110,7 +110,7 @@ def _shown_ms(value_s: float) -> float:
 
 
 def _milliseconds(lines: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Choose what stands on the axis; below a millisecond the clock tells nothing apart."""
+    """Choose what stands on the axis; below a millisecond the clock shows no difference."""
     values = [each["ms"] for each in lines]
     found = [each for each in ticks(0.98 * min(values), 1.02 * max(values)) if each >= 1]
     return [FLOOR_MS, *found] if min(values) < 1 else found

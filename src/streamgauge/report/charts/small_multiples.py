@@ -20,7 +20,7 @@ _COLUMNS = 3
 _MOST = 9
 _SINGLE = "single outputs"
 _MEDIANS = {"event_latency": "event time", "processing_latency": "processing time"}
-"""What is drawn instead where an engine tells both: the median of every second."""
+"""What is drawn instead where an engine reports both: the median of every second."""
 
 
 def over_time(run: RunView) -> alt.TopLevelMixin:

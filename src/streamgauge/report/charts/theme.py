@@ -72,7 +72,7 @@ def spec_of(chart: alt.TopLevelMixin) -> Spec:
     """Return a chart in Vega-Lite, its data where it names them."""
     with alt.data_transformers.enable(consolidate_datasets=False):
         spec: Spec = chart.to_dict()
-    del spec["$schema"]  # an address on the network, of which nobody needs one
+    del spec["$schema"]  # an address on the network, which no reader needs
     return spec
 
 

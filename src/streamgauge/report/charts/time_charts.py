@@ -64,7 +64,7 @@ TIME_CHARTS = (
     Chart(
         "behind",
         "Behind",
-        "Age of the oldest input whose output was not there yet; shown where an engine tells its"
+        "Age of the oldest input whose output was not there yet; shown where an engine reports its"
         " lag in records too seldom.",
         "rates",
         "s",

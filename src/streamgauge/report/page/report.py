@@ -13,6 +13,9 @@ from streamgauge.report.page import sections, trial_charts
 from streamgauge.report.page.markup import tag
 from streamgauge.report.page.run_view import RunView, view_runs
 from streamgauge.report.page.shell import chart_library, make_page
+from streamgauge.report.profile import page as profile
+from streamgauge.report.profile.page import run_profiles
+from streamgauge.report.profile.profiled import Profiled
 from streamgauge.results.folder import RunFolder
 
 
@@ -33,19 +36,22 @@ def report_page(folders: Sequence[RunFolder]) -> str:
     with ThreadPoolExecutor(1) as meanwhile:
         library = meanwhile.submit(chart_library)
         runs = view_runs(folders)
-        body = [_article(run) for run in runs]
-        data = [trial_charts.common_data(), *(block for run in runs for block in _data(run))]
+        found = [(run, run_profiles(run.folder, run.results)) for run in runs]
+        body = [_article(run, profiles) for run, profiles in found]
+        data = [trial_charts.common_data(), *(part for each in found for part in _data(*each))]
+        script = profile.script([each for _, profiles in found for each in profiles])
     title = ", ".join(run.record.id for run in runs)
-    return make_page(title, body, data, library.result())
+    return make_page(title, body, data, library.result(), script)
 
 
-def _article(run: RunView) -> Markup:
+def _article(run: RunView, profiles: Sequence[Profiled]) -> Markup:
     return tag(
         "article",
         sections.verdict(run),
         sections.set_up(run),
         run.of_experiment.findings(run),
         trial_charts.charts(run),
+        profile.section(profiles, run.name),
         run.of_experiment.details(run),
         sections.correctness(run),
         sections.definitions(run),
@@ -54,6 +60,7 @@ def _article(run: RunView) -> Markup:
     )
 
 
-def _data(run: RunView) -> Iterator[Markup]:
+def _data(run: RunView, profiles: Sequence[Profiled]) -> Iterator[Markup]:
     yield from run.of_experiment.data(run)
     yield from trial_charts.run_data(run)
+    yield from profile.section_data(profiles, run.name)

@@ -30,14 +30,14 @@ def verdict(run: RunView) -> Markup:
     """Say what came out, with everything that must be known before a chart is looked at."""
     record, view = run.record, run.of_experiment
     unreadable = [text for trial in run.views for text in trial.unreadable]
-    told = conclusion.warnings(view, unreadable)
+    shown = conclusion.warnings(view, unreadable)
     return tag(
         "header",
         tag("h1", record.spec.subject),
         tag("p", " · ".join([record.id, *_facts_of(record)]), class_="aside"),
         tag("p", conclusion.sentence(view), class_="verdict"),
         tag("ul", *map(_badge, view.badges()), class_="badges"),
-        tag("ul", *map(warning, told), class_="warnings") if told else Markup(),
+        tag("ul", *map(warning, shown), class_="warnings") if shown else Markup(),
         view.trials(run),
     )
 

@@ -57,8 +57,8 @@ def versions(record: RunRecord) -> list[tuple[str, str]]:
 
 def services(spec: RunSpec) -> str:
     """Tell where the services were."""
-    told = [f"{name} at {address}" for name, address in spec.services.items()]
-    return ", ".join(told) if told else "embedded, everything on this machine"
+    given = [f"{name} at {address}" for name, address in spec.services.items()]
+    return ", ".join(given) if given else "embedded, everything on this machine"
 
 
 def instances(results: Sequence[TrialResult]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from streamgauge.report.page.markup import code, join, tag
 
-# The same shapes in every place, so that no verdict is told by colour alone.
+# The same shapes in every place, so that no verdict is shown by colour only.
 _SHAPES = Markup(
     '<svg class="shapes" aria-hidden="true"><defs>'
     '<symbol id="yes" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" class="ground"/>'
@@ -27,7 +27,9 @@ _SHAPES = Markup(
 )
 
 
-def make_page(title: str, body: Sequence[str], data: Sequence[Markup], library: str) -> str:
+def make_page(
+    title: str, body: Sequence[str], data: Sequence[Markup], library: str, further: str = ""
+) -> str:
     """Return a whole page.
 
     The policy in its head lets the page run its own scripts only and load nothing.
@@ -37,9 +39,10 @@ def make_page(title: str, body: Sequence[str], data: Sequence[Markup], library: 
         body: The content of `main`.
         data: What the page's script reads.
         library: What `chart_library` returned; nothing for a page without charts.
+        further: A script of what only this page has.
     """
     style = _file("page.css")
-    scripts = [*filter(None, [library]), _file("page.js")]
+    scripts = [*filter(None, [library]), _file("page.js"), *filter(None, [further])]
     head = join(
         [
             tag("meta", charset="utf-8"),

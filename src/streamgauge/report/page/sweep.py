@@ -25,8 +25,13 @@ _NOTE = "The median of the trials that count, and the range from the smallest to
 _FEW = 12
 """Values of a factor that all find room on its axis."""
 _WIDE = 20
-"""From this ratio of the largest to the smallest on, values are told on a logarithmic axis."""
-_SCALED = {"s": (1000.0, "ms"), "B": (1 / (1 << 20), "MiB"), "B/s": (1 / (1 << 20), "MiB/s")}
+"""From this ratio of the largest to the smallest on, values are drawn on a logarithmic axis."""
+_SCALED = {
+    "s": (1000.0, "ms"),
+    "s/record": (1e6, "µs"),
+    "B": (1 / (1 << 20), "MiB"),
+    "B/s": (1 / (1 << 20), "MiB/s"),
+}
 
 
 def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path) -> None:

@@ -33,7 +33,7 @@ _MARGIN = 0.06
 
 @dataclass(frozen=True)
 class Sign:
-    """How the trials of one kind are drawn, so that no verdict is told by colour alone."""
+    """How the trials of one kind are drawn, so that no verdict is shown by its colour only."""
 
     colour: str
     path: str
@@ -57,7 +57,7 @@ class Point:
     rate: float
     kind: Kind
     says: str
-    """What is told where the cursor is."""
+    """What is shown where the cursor is."""
     latency_ms: float | None = None
 
     def row(self) -> Json:
@@ -84,7 +84,7 @@ def rates_chart(
         trials: The numbers of all trials, also of those without a point.
         points: What is drawn of them.
         brackets: The ends after each trial.
-        ceiling: The rate that `noop` kept up with; None where nobody has looked.
+        ceiling: The rate that `noop` kept up with; None where it was not measured.
     """
     rates = [*(point.rate for point in points), *filter(None, [ceiling])]
     x, y = _order(trials), _logarithmic(LABELS["1/s"], rates)
@@ -104,11 +104,11 @@ def rates_chart(
 
 def latency_chart(points: Sequence[Point], found: float | None) -> alt.LayerChart:
     """Draw latencies over rates, with a line at the rate that was found."""
-    told = [point for point in points if point.latency_ms is not None]
-    latencies = [max(point.latency_ms or 0.0, FLOOR_MS) for point in told]
-    rates = [*(point.rate for point in told), *filter(None, [found])]
+    known = [point for point in points if point.latency_ms is not None]
+    latencies = [max(point.latency_ms or 0.0, FLOOR_MS) for point in known]
+    rates = [*(point.rate for point in known), *filter(None, [found])]
     x = alt.X("rate:Q", **_logarithmic(LABELS["1/s"], rates))
-    layers = [_points(told).encode(x=x, y=alt.Y("latency:Q", **_logarithmic(LOG_MS, latencies)))]
+    layers = [_points(known).encode(x=x, y=alt.Y("latency:Q", **_logarithmic(LOG_MS, latencies)))]
     if found:
         line = chart_of([{"rate": found}]).mark_rule(color=HELD, strokeWidth=1.8)
         layers.insert(0, line.encode(x=x))

@@ -128,12 +128,12 @@ def search_data(views: Sequence[SearchView]) -> Iterator[Markup]:
 
 def _section(view: SearchView) -> Markup:
     query, conclusion = view.search.query, view.search.conclusion
-    told, known = in_growth(view.search.by_growth), any(view.search.by_growth)
+    sentence, known = in_growth(view.search.by_growth), any(view.search.by_growth)
     return tag(
         "section",
         tag("h2", f"Search: {query}"),
         tag("p", f"{conclusion[:1].upper()}{conclusion[1:]}."),
-        tag("p", f"{told[:1].upper()}{told[1:]}.", class_="aside") if known else Markup(),
+        tag("p", f"{sentence[:1].upper()}{sentence[1:]}.", class_="aside") if known else Markup(),
         tag("div", *_figures(view), class_="search-charts"),
         _table(view) if view.trials else Markup(),
         class_="search",

@@ -52,14 +52,14 @@ def render_latencies(
 ) -> Iterator[RenderableType]:
     """Show the event-time latency at the rate that was found, and at what was tried after it."""
     of = {result.spec.number: result for result in results}
-    told = [(each.at, of[each.trial]) for each in search.latency if each.trial in of]
-    if not told:
+    known = [(each.at, of[each.trial]) for each in search.latency if each.trial in of]
+    if not known:
         return
     table = Table(box=box.MARKDOWN, title="event-time latency", title_justify="left")
     table.add_column("at")
     for name in ("rate", *_PUBLISHED, "processing-time mean", "CPU engine"):
         table.add_column(name, justify="right", no_wrap=name in _PUBLISHED)
-    for at, result in told:
+    for at, result in known:
         table.add_row(at, format_rate(result.spec.rate), *_figures(result))
     yield table
 

@@ -58,10 +58,10 @@ def carrying(search: SearchAnswer) -> list[ShownTrial]:
     low, _ = search.interval
     if low is None:
         return []
-    told = [
+    passed = [
         trial for trial in shown_trials(search) if trial.kind != "guess" and not trial.was_repeated
     ]
-    return [trial for trial in told if trial.rate <= low]
+    return [trial for trial in passed if trial.rate <= low]
 
 
 def _closing(trials: Sequence[ShownTrial]) -> Iterator[Interval]:

@@ -16,7 +16,7 @@ from streamgauge.report.search import terminal
 from streamgauge.report.search.page import search_data, search_sections, search_views
 from streamgauge.report.search.picture import searches_picture
 from streamgauge.report.search.trials import carrying, latency_trials
-from streamgauge.report.view import Stamp, View
+from streamgauge.report.view import SURVEY, Stamp, View
 from streamgauge.spec.trial import TrialResult
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from streamgauge.report.page.run_view import RunView
 
-_SURVEY = Stamp(
-    "survey: a rough answer", "A survey, a rough answer.", "Survey: short trials, a rough answer."
-)
 _CAPTION = "The rate that was found, and what followed; event-time latency in the measured span"
 
 
@@ -41,7 +38,7 @@ class SearchesView(View):
     def stamps(self) -> list[Stamp]:
         """Say that a survey is one."""
         asked = SearchParameters.model_validate(self.record.spec.experiment_options)
-        return [*super().stamps(), *([_SURVEY] if asked.survey else [])]
+        return [*super().stamps(), *([SURVEY] if asked.survey else [])]
 
     def ceiling(self) -> float | None:
         """Leave the ceiling to each search."""

@@ -1,4 +1,4 @@
-"""What a study of the broker tells of each trial: the table of the terminal and of the page."""
+"""What a study of the broker shows of each trial: the table of the terminal and of the page."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def study_table(columns: Sequence[Column], results: Sequence[TrialResult]) -> St
     """Return the table of a study."""
     ways = [_way(result) for result in results]
     names = _differing(ways)
-    told = [each for each in columns if any(each.metric in r.metrics for r in results)]
+    shown = [each for each in columns if any(each.metric in r.metrics for r in results)]
     return StudyTable(
         same=", ".join(f"{name} {cell.text}" for name, cell in _agreed(ways)),
-        header=[*names, "took all", *(each.name for each in told)],
+        header=[*names, "took all", *(each.name for each in shown)],
         rows=[
             [
                 *(way[name] for name in names),
                 Cell(MARKS[result.kept_up.holds]),
-                *(each.cell(result) for each in told),
+                *(each.cell(result) for each in shown),
             ]
             for way, result in zip(ways, results, strict=True)
         ],
@@ -102,7 +102,7 @@ APPEND_TIMES = (
 
 
 def _way(result: TrialResult) -> dict[str, Cell]:
-    """Return what tells the trials of a study apart."""
+    """Return what distinguishes the trials of a study."""
     spec, load = result.spec, result.spec.load
     varied = {name: Cell(value) for name, value in spec.factors.items() if name not in _SHOWN}
     senders = result.sender.get("senders") or load.senders

@@ -1,4 +1,4 @@
-"""How studies of the broker are shown: a row for each trial, told by the ways to send."""
+"""How studies of the broker are shown: a row for each trial, named by the ways to send."""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from streamgauge.report.profile.page import run_profiles
+from streamgauge.report.profile.terminal import render as render_profile
 from streamgauge.report.view import View, view_of
 from streamgauge.results.folder import RunFolder, printable
 from streamgauge.spec.run import RunSpec
@@ -15,6 +17,8 @@ def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     view = view_of(folder, folder.record(), folder.trials())
     parts: list[RenderableType] = [_headline(view), *view.terminal()]
+    for each in run_profiles(folder, view.results):
+        parts += render_profile(each)
     parts += [Text(f"  note: {text}", style="yellow") for text in view.record.warnings]
     parts.append(Text(f"  {printable(str(folder.path))}", style="dim"))
     return Group(*parts)

@@ -15,12 +15,12 @@ from streamgauge.spec.trial import TrialResult
 def remarks(results: Sequence[TrialResult], objectives: Sequence[str]) -> Iterator[Text]:
     """Tell what is not as it should be, once; that a quick run is one was said already."""
     for group in repeats(results):
-        told: dict[str, list[TrialResult]] = {}
+        by_reason: dict[str, list[TrialResult]] = {}
         for result in group.trials:
             for reason in reasons(result, objectives):
                 if not (result.spec.quick and reason == result.kept_up.reason):
-                    told.setdefault(reason, []).append(result)
-        yield from (_remark(group, reason, of) for reason, of in told.items())
+                    by_reason.setdefault(reason, []).append(result)
+        yield from (_remark(group, reason, of) for reason, of in by_reason.items())
 
 
 def _remark(group: Repeats, reason: str, of: Sequence[TrialResult]) -> Text:

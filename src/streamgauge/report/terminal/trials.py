@@ -100,8 +100,8 @@ def _unit(text: str) -> str:
 def _since_window_end(group: Repeats) -> Text:
     """Tell the latency of windows as it is published; the table's begins with the last record."""
     found = {name: group.values(f"window_latency.{name}") for name in _SHOWN}
-    told = ", ".join(f"{name} {_in_words(values)}" for name, values in found.items() if values)
-    return Text(f"  {named(group.spec)} from the window's end: {told}")
+    words = ", ".join(f"{name} {_in_words(values)}" for name, values in found.items() if values)
+    return Text(f"  {named(group.spec)} from the window's end: {words}")
 
 
 def _intermediate(group: Repeats) -> float:
@@ -110,8 +110,8 @@ def _intermediate(group: Repeats) -> float:
 
 def _of_growing(group: Repeats) -> Text:
     """Tell how many outputs were right, but of answers that were still to grow."""
-    told = format_count(_intermediate(group))
-    return Text(f"  {named(group.spec)}: {told} of the outputs are intermediate")
+    words = format_count(_intermediate(group))
+    return Text(f"  {named(group.spec)}: {words} of the outputs are intermediate")
 
 
 def _in_words(values: Sequence[float]) -> str:

@@ -56,7 +56,7 @@ class Kafka:
         return {"java": find_java().version, "kafka": broker.version}
 
     def embedded(self, settings: BaseModel, options: Options) -> Startable:
-        """Return a broker of our own, which tells what it counts where that was asked for."""
+        """Return a broker of our own, which exposes its counters where that was asked for."""
         from streamgauge.services.kafka.embedded import EmbeddedKafka
 
         assert isinstance(settings, Settings)

@@ -167,7 +167,7 @@ class KafkaAdmin:
                 self._gone(future, f"cannot delete group {group}", *NO_GROUP_YET)
 
     def brokers(self) -> list[tuple[str, int]]:
-        """Return host and port of each broker, as it tells clients."""
+        """Return host and port of each broker, as clients see them."""
         found = self._client.list_topics(timeout=self._limit_s).brokers.values()
         return [(str(each.host), int(each.port)) for each in found]
 

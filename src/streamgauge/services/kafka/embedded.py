@@ -201,7 +201,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
 
 
 def _open_jmx(instance: Instance, port: int) -> JmxEndpoint:
-    """Write the files that let one user read, and nobody else."""
+    """Write the files that let one user read, and no other."""
     jmx = JmxEndpoint("127.0.0.1", port, "streamgauge", secrets.token_urlsafe(24))
     write_atomically(instance.folder / "jmx.password", f"{jmx.user} {jmx.password}\n", 0o600)
     write_atomically(instance.folder / "jmx.access", f"{jmx.user} readonly\n", 0o600)

@@ -21,7 +21,7 @@ FORM = "HOST:PORT[,HOST:PORT…]"
 
 @dataclass(frozen=True)
 class JmxEndpoint:
-    """Where a broker tells what it counts."""
+    """Where a broker exposes its counters."""
 
     host: str
     port: int
@@ -39,7 +39,7 @@ class KafkaEndpoint(Endpoint):
     bootstrap: str
     settings: Mapping[str, str] = unwritten(default_factory=dict)
     jmx: JmxEndpoint | None = unwritten(default=None)  # noqa: RUF009 - it makes a field
-    """Of one broker; None where nobody asked for it, or nobody said where it is."""
+    """Of one broker; None where it was not asked for, or its place is unknown."""
     replication: int = unwritten(default=1)
     """Of the topics that are created."""
     topic_settings: Mapping[str, str] = unwritten(default_factory=dict)
@@ -87,7 +87,7 @@ def client_properties(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_jmx(environ: Mapping[str, str] = os.environ) -> JmxEndpoint | None:
-    """Return where a given broker tells what it counts; None where the environment does not say.
+    """Return where a given broker exposes its counters; None where the environment does not say.
 
     Raises:
         UsageError: It says something else than HOST:PORT.

@@ -43,7 +43,8 @@ class Settings(BaseModel):
     slots: int = Field(default=SLOTS, ge=1)
     """Tasks that each may run at once: real-time queries need more than they have CPUs."""
     python: str = ""
-    """Of a given cluster: the Python of its executors [default: python3.N, N as here]."""
+    """Of a given cluster: the Python of its executors [default: python3.N, N as here; ours where
+    the master is on loopback]."""
     packages: Literal["sent", "there"] = "sent"
     """Of a given cluster: whether executors are sent what our tasks import, or have it."""
 
@@ -97,7 +98,7 @@ class Spark:
         assert isinstance(settings, Settings)
         _refuse(settings, Settings.model_fields.keys() - _OF_GIVEN, "a cluster of our own")
         found = SparkEndpoint.of(endpoint)
-        if not found.is_local:
+        if settings.python or not found.is_local:
             named = settings.python or f"python{packages.version()}"
             found = replace(found, python=named, sends_packages=settings.packages == "sent")
         return GivenSpark(found)

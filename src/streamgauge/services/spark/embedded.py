@@ -38,7 +38,7 @@ _DAEMON = {
 _SETTINGS = {
     "spark.authenticate": "true",
     "spark.master.rest.enabled": "false",
-    # A port that somebody took since we chose it is told, not exchanged for the next one.
+    # A port that was taken since we chose it is an error; the next one is not tried.
     "spark.port.maxRetries": "0",
     "spark.ui.killEnabled": "false",
 }
@@ -109,7 +109,7 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
         )
         ports = ["--port", str(port), "--webui-port", str(self._ui)]
         master = self._daemon(instance, log, "master.Master", ports)
-        # Why it ended is told by who waits for the service.
+        # Whoever waits for the service says why it ended.
         with suppress(NotReady):
             process.wait_until(lambda: _listens(port), master, READY_WITHIN_S, "Spark's master")
         cpus = self._size.cpus(sorted(os.sched_getaffinity(0)))

@@ -21,6 +21,7 @@ from streamgauge.spec.endpoints import Endpoint, secret, unwritten
 FORM = "spark://HOST:PORT[,HOST:PORT…], k8s://https://HOST:PORT or yarn"
 YARN = "yarn"
 DEFAULTS = variable("spark", "defaults")
+_BOUNDS = ("request", "limit")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class SparkEndpoint(Endpoint):
         return is_loopback(self.host)
 
     def settings(self) -> dict[str, str]:
-        """Return what every application needs to be told, without secrets."""
+        """Return the settings that every application needs, without secrets."""
         sent: dict[str, str] = {}
         if self.sends_packages:
             from streamgauge.services.spark import packages
@@ -64,6 +65,12 @@ class SparkEndpoint(Endpoint):
             "spark.driver.bindAddress": self.host,
             **sent,
         }
+
+    def cpus(self, each: int) -> dict[str, str]:
+        """Return what gives each executor its CPUs where its slots would be taken for them."""
+        if not self.master.startswith("k8s://"):
+            return {}
+        return {f"spark.kubernetes.executor.{word}.cores": str(each) for word in _BOUNDS}
 
     def environment(self) -> dict[str, str]:
         """Return the variables that a driver needs beside."""
@@ -92,6 +99,11 @@ def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkE
     if not is_master(master):
         raise UsageError(f"Spark master {without_secret(master)!r}: expected {FORM}")
     host = environ.get(variable("spark", "driver_host")) or own_address(master)
+    if not places(master) and is_loopback(host):
+        raise NotReady(
+            f"executors of {master} do not reach this machine at {host}",
+            f"Name the address at which they do by {variable('spark', 'driver_host')}.",
+        )
     return SparkEndpoint(
         master, host, defaults=_defaults(environ), password=password("spark", environ)
     )

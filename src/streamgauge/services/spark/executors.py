@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamgauge.spec.trial import InstanceSeen
-from streamgauge.units import format_size
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -18,24 +16,7 @@ if TYPE_CHECKING:
 SLOTS = 1000
 """Tasks that a worker of ours may run at once: as a limit it would only be in the way."""
 _PAUSE_S = 0.1
-_MESSAGES = "org.apache.spark.deploy.DeployMessages$"
 _DRIVER = "driver"
-
-
-@dataclass(frozen=True)
-class Worker:
-    """What a worker of a standalone cluster has in all; what of it is in use is not told."""
-
-    host: str
-    slots: int
-    memory: int
-
-    def room(self, slots: int, memory: int) -> int:
-        """Return how many executors of that size fit into it."""
-        return min(self.slots // slots, self.memory // memory)
-
-    def __str__(self) -> str:
-        return f"{self.host} ({self.slots} cores, {format_size(self.memory)})"
 
 
 def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
@@ -61,6 +42,11 @@ def seen(spark: SparkSession) -> tuple[InstanceSeen, ...]:
     return tuple(_seen(executor) for executor in each if executor.id() != _DRIVER)
 
 
+def host_of(address: str) -> str:
+    """Return the host of an executor's address; one that has just called in has no port yet."""
+    return re.sub(r":\d+$", "", address)
+
+
 def missing(
     spark: SparkSession,
     wanted: int,
@@ -77,45 +63,11 @@ def missing(
     return None
 
 
-def workers(spark: SparkSession, masters: Sequence[tuple[str, int]]) -> list[Worker]:
-    """Return the workers of a standalone cluster, as the first of its masters tells.
-
-    None where Spark does not let us ask: this is nothing that it promises.
-    """
-    from py4j.protocol import Py4JError
-
-    for host, port in masters:
-        with suppress(Py4JError):  # that one stands by, or is of another version
-            return _workers(spark, host, port)
-    return []
-
-
-def _workers(spark: SparkSession, host: str, port: int) -> list[Worker]:
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    load = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass
-    asked = load(f"{_MESSAGES}RequestMasterState$").getField("MODULE$").get(None)
-    kind = jvm.scala.reflect.ClassTag.apply(load(f"{_MESSAGES}MasterStateResponse"))
-    # The environment's methods name classes that are not there, so only fields can be had.
-    environment = _field(load("org.apache.spark.SparkEnv$"), "env", None)
-    rpc = _field(load("org.apache.spark.SparkEnv"), "rpcEnv", environment)
-    address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
-    told = rpc.setupEndpointRef(address, "Master").askSync(asked, kind)
-    return [Worker(w.host(), w.cores(), w.memory() << 20) for w in told.workers()]
-
-
-def _field(of: JavaObject, name: str, owner: JavaObject | None) -> JavaObject:
-    """Return what is in a private field."""
-    found = of.getDeclaredField(name)
-    found.setAccessible(True)
-    return found.get(owner)
-
-
 def _seen(executor: JavaObject) -> InstanceSeen:
     removed, reason = executor.removeTime(), executor.removeReason()
     return InstanceSeen(
         name=executor.id(),
-        host=str(executor.hostPort()).rpartition(":")[0],
+        host=host_of(str(executor.hostPort())),
         slots=executor.totalCores(),
         added_ms=executor.addTime().getTime(),
         lost_ms=removed.get().getTime() if removed.isDefined() else None,

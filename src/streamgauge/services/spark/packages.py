@@ -124,7 +124,7 @@ def _files(of: Distribution) -> Iterator[Member]:
 
 
 def _own_members() -> Iterator[Member]:
-    """Yield the modules of all packages with plug-ins, and what tells of these."""
+    """Yield the modules of all packages with plug-ins, and the metadata of these."""
     modules: set[str] = set()
     owners: set[str] = set()
     for group in GROUPS:

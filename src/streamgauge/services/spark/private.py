@@ -14,6 +14,12 @@ from streamgauge.services.java import property_value
 CONF_DIR = Path(__file__).parent / "conf"
 """What everybody may read."""
 DEFAULTS = "spark-defaults.conf"
+LOCAL_CONF: Mapping[str, str] = {
+    "SPARK_CONF_DIR": str(CONF_DIR / "none"),
+    "LOG4J_CONFIGURATION_FILE": (CONF_DIR / "log4j2.properties").as_uri(),
+}
+"""For a Spark in one process: a folder with files in the class path would keep Java from using an
+archive of classes."""
 
 
 def spark_home() -> Path:

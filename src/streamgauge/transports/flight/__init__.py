@@ -30,7 +30,7 @@ class FlightTransport(BaseTransport):
     name: ClassVar[str] = "flight"
     title: ClassVar[str] = "queues of the harness, without a broker; for workloads with columns"
     via: ClassVar[type[Endpoint]] = FlightEndpoint
-    # An engine is through with a million before anything can be told; a backlog costs nothing.
+    # An engine is through with a million before anything can be measured; a backlog costs nothing.
     backlog: ClassVar[Backlog] = Backlog(rate=200_000.0, greater={35.0: 16, 90.0: 4})
     sender_first: ClassVar[bool] = True
     heeds: ClassVar[frozenset[str]] = frozenset({"queue"})
@@ -46,7 +46,7 @@ class FlightTransport(BaseTransport):
         more = query.answers_markers or query.internal or query.configuration
         if query.output != "topic" or more:
             raise UsageError(
-                f"{query.name} cannot do without a broker: outputs alone come back to the harness",
+                f"{query.name} needs a broker: here only outputs come back to the harness",
                 "Use --transport kafka.",
             )
         if query.forms:

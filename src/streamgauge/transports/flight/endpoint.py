@@ -10,7 +10,7 @@ from streamgauge.spec.endpoints import Endpoint, secret
 
 @dataclass(frozen=True)
 class FlightEndpoint(Endpoint):
-    """The harness's own queues, and the token without which nobody is let in."""
+    """The harness's own queues, and the token that every client must have."""
 
     service: ClassVar[str] = "flight"
 

@@ -14,7 +14,7 @@ FILE = "queues.json"
 
 
 class QueueLog(Model):
-    """The content of queues.json; with the trial's spec it tells all."""
+    """The content of queues.json; with the trial's spec it is complete."""
 
     filling: Filling
     handed: dict[str, list[int]]

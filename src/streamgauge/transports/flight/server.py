@@ -241,7 +241,7 @@ class QueueLoad:
         )
 
     def log(self) -> QueueLog:
-        """Return what the queues have held, for whoever needs the same records again."""
+        """Return what the queues have held, for a reader that needs the same records again."""
         return QueueLog(
             filling=self._server.filling,
             handed={stream: self._server.handed[name] for stream, name in self._names.items()},

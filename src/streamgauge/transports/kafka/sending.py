@@ -33,11 +33,11 @@ class KafkaOutgoing:
         self.errors = 0
         self.requests_s: list[float] = []
         # Without acknowledgements nothing but the client's own questions is answered.
-        told = {"statistics.interval.ms": 1000} if asks and load.acks != "0" else {}
+        statistics = {"statistics.interval.ms": 1000} if asks and load.acks != "0" else {}
         self.producer: Any = Producer(
             {
                 **settings,
-                **told,
+                **statistics,
                 "delivery.report.only.error": True,
                 "on_delivery": self._lost,
                 "stats_cb": self._take_statistics,

@@ -80,7 +80,7 @@ def verify(endpoint: PostgresEndpoint, folder: Path) -> None:
     if problems:
         raise NotReady(
             f"business tables in schema {endpoint.schema}: {'; '.join(problems)}",
-            "load them again; leave the schema to Streamgauge alone",
+            "load them again; let no other program write to the schema",
         )
 
 
@@ -208,7 +208,7 @@ def _add_foreign_keys(schema: str, table: Table, connection: Connection) -> None
 
 
 def _refill(connection: Connection, schema: str, folder: Path, table: Table) -> None:
-    """Truncate and load anew; keys are dropped meanwhile, checking row by row takes longer."""
+    """Truncate and load again; keys are dropped meanwhile, as checking each row takes longer."""
     connection.execute(ddl.drop_keys(schema, table))
     _fill(schema, folder, table, connection)
     _add_foreign_keys(schema, table, connection)

@@ -1,4 +1,4 @@
-"""Random columns that depend on seed, column and key alone, and how they become Arrow.
+"""Random columns that depend only on seed, column and key, and how they become Arrow.
 
 Each value is a hash of these three. So any range of rows can be made anywhere, in any order
 and by any number of tasks, and comes out the same.

@@ -2,7 +2,7 @@
 
 Columns and keys are declared here once; the DDL, the Arrow schemas and the order in which
 tables are loaded derive from it. As in the original, ids are unique across warehouses and
-districts, so that a production order can refer to (O_ID, OL_NUMBER) alone.
+districts, so that a production order can refer to just (O_ID, OL_NUMBER).
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def outliers(streams: Streams, context: QueryContext) -> DataFrame:
         .agg(F.collect_list("record").alias("records"))
         .where(F.size("records") == WINDOW_RECORDS)
     )
-    # PySpark takes the kind of function from its hints, and warns when told; its stubs want it.
+    # PySpark takes the kind of function from its hints and warns if given; its stubs want it.
     probabilities = F.arrow_udf(judge, ArrayType(DoubleType()))  # type: ignore[call-overload]
     judged = full.select(
         F.explode(

@@ -7,7 +7,6 @@ under another name and renamed when complete, so a folder that is there is a who
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections import Counter
@@ -65,6 +64,8 @@ VERSION = "1"
 _DISTRICTS_PER_PART = 5
 _UNDIVIDED = ("item", "workplace")
 _ORDERS_PER_WAREHOUSE = DISTRICTS_PER_WAREHOUSE * ROWS_PER_DISTRICT
+_AT_ONCE = 16
+"""Parts in one Spark job: their files pass through the memory of its driver."""
 
 
 def order_lines(warehouses: int, seed: int) -> NDArray[np.int64]:
@@ -106,8 +107,7 @@ def generate(spark: SparkSession, warehouses: int, seed: int, cache_root: Path) 
     """Make the tables unless the cache has them, and give their folder.
 
     Several processes may do so at once: each builds a folder of its own, and the first to
-    finish puts it in place. The Spark tasks write the files, so a cluster needs a shared
-    `cache_root`.
+    finish puts it in place.
     """
     target = folder(cache_root, warehouses, seed)
     if target.exists():
@@ -137,43 +137,48 @@ def _parts(warehouses: int, seed: int) -> list[Part]:
 
 
 def _write_parts(spark: SparkSession, parts: list[Part], building: Path) -> dict[str, int]:
-    """Let Spark make and write every part; give the number of rows of each table."""
+    """Let Spark make every part, and write its file here; give the number of rows of each table.
+
+    Executors on other hosts do not see this folder, so files come back as bytes.
+    """
     # Not above: a sender loads this module too, and shall need little memory.
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    numbers = spark.range(0, len(parts), 1, len(parts))
-    written = numbers.mapInArrow(_writer(parts, building), "name string, row_count bigint")
     counts: Counter[str] = Counter()
-    try:
-        rows = written.collect()
-    except (PySparkException, Py4JError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise TrialInvalid(f"the business tables cannot be made: {reason}") from error
-    for row in rows:
-        counts[row["name"]] += row["row_count"]
+    for first in range(0, len(parts), _AT_ONCE):
+        some = parts[first : first + _AT_ONCE]
+        numbers = spark.range(0, len(some), 1, len(some))
+        made = numbers.mapInArrow(_maker(some), "number bigint, row_count bigint, file binary")
+        try:
+            rows = made.collect()
+        except (PySparkException, Py4JError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise TrialInvalid(f"the business tables cannot be made: {reason}") from error
+        for row in rows:
+            part = some[row["number"]]
+            file = building / part.table / f"{part.first:06d}.parquet"
+            file.write_bytes(row["file"])
+            counts[part.table] += row["row_count"]
     return dict(counts)
 
 
-def _writer(
-    parts: list[Part], building: Path
+def _maker(
+    parts: list[Part],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield _write_part(parts[number], building)
+                yield _made(number, parts[number])
 
-    return write
+    return make
 
 
-def _write_part(part: Part, building: Path) -> pa.RecordBatch:
-    """Write one file, complete or not at all: Spark may run a task twice."""
-    rows = part.make()
-    file = building / part.table / f"{part.first:06d}.parquet"
-    partial = file.with_suffix(f".{os.getpid()}")
-    pq.write_table(rows, partial, compression="zstd")
-    partial.replace(file)
-    return pa.RecordBatch.from_pydict({"name": [part.table], "row_count": [len(rows)]})
+def _made(number: int, part: Part) -> pa.RecordBatch:
+    rows, file = part.make(), pa.BufferOutputStream()
+    pq.write_table(rows, file, compression="zstd")
+    columns = {"number": [number], "row_count": [len(rows)], "file": [file.getvalue().to_pybytes()]}
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _check_counts(counts: dict[str, int], warehouses: int, seed: int) -> None:
@@ -184,7 +189,7 @@ def _check_counts(counts: dict[str, int], warehouses: int, seed: int) -> None:
     if wrong:
         raise NotReady(
             f"the Spark job has written {wrong} rows instead of {expected}",
-            "look for failed tasks in its log, and whether the cache folder is shared by all hosts",
+            "look for failed tasks in its log",
         )
 
 

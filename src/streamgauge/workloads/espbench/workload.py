@@ -179,7 +179,7 @@ class Espbench:
         """Raise W so that no order line repeats; plan downtimes and a warm-up long enough."""
         if spec.query == "q5":
             return _with_enough_order_lines(spec)
-        # A backlog has no times at which anything could be done, a broker alone no database.
+        # A backlog has no time at which to do anything; a study of the broker has no database.
         if spec.query == "q4" and not spec.backlog and spec.engine is not None:
             return _with_downtimes(spec)
         return spec, []

@@ -115,8 +115,8 @@ def markers(stream: str, number: int, now_ms: int, seconds_back: Sequence[int]) 
 
 def place_of(record: bytes) -> tuple[int, str]:
     """Return second, in epoch milliseconds, and point of a record."""
-    told = json.loads(record)
-    return 1000 * timegm(time.strptime(told["timestamp"], _CLOCK)), told["measurementId"]
+    fields = json.loads(record)
+    return 1000 * timegm(time.strptime(fields["timestamp"], _CLOCK)), fields["measurementId"]
 
 
 def sentinel(stream: str) -> bytes:

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from streamgauge.measure.window_methods import Hopping
 from streamgauge.units import parse_duration
 
 LONGEST_S = 3600.0
@@ -37,7 +38,7 @@ class Parameters(BaseModel):
     long: int = Field(default=2, ge=1, le=FARTHEST_BACK, examples=["long=2"])
     """With how many seconds before they compare then; more than `short`."""
     delay: Seconds | None = Field(default=None, examples=["delay=5s"])
-    """How late a record may be; 2 s unless told, none for windows and a single partition."""
+    """How late a record may be; 2 s by default, none for windows and a single partition."""
     bad: str | None = Field(default=None, examples=["bad=1@10s", "bad=1000000@10s/speed"])
     """So many records of each stream, or of one, that cannot be parsed, from so long after the
     load's beginning on."""
@@ -67,6 +68,11 @@ class Parameters(BaseModel):
     def slide_ms(self) -> int:
         """Return the distance from window to window."""
         return round(self.slide * 1000)
+
+    @property
+    def hopping(self) -> Hopping:
+        """Return the windows."""
+        return Hopping(self.size_ms, self.slide_ms)
 
     @property
     def delay_ms(self) -> int | None:

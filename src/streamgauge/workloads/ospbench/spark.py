@@ -7,21 +7,33 @@ through. As no lane has two records of a second, that is so once.
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamgauge.engines.spark.query import Build, QueryContext, Streams
+from streamgauge.engines.spark.windows.aggregate import Aggregate, Part
+from streamgauge.engines.spark.windows.methods import windowed
 from streamgauge.workloads.ospbench.data import MOST_LANES, STREAMS
 from streamgauge.workloads.ospbench.parameters import Parameters
 from streamgauge.workloads.ospbench.spark_state import kept
 
-SLICED_FROM = 4
-"""Windows that overlap so often are put together from slices."""
+_PUBLISH = Part("publish", "publish", "max")
+ADDED_UP = Aggregate(
+    (Part("flow", "cast(flow AS bigint)", "sum"), Part("records", "1L", "sum"), _PUBLISH),
+    {name: name for name in ("records", "flow", "publish")},
+)
+KEPT = Aggregate(
+    (Part("flows", "cast(flow AS bigint)", "list"), _PUBLISH),
+    {
+        "records": "size(flows)",
+        "flow": "aggregate(flows, 0L, (sum, each) -> sum + each)",
+        "publish": "publish",
+    },
+)
 
 _SECOND = "1 second"
 _NAMED = "measurementId string, internalId string, timestamp string, num_lanes int"
@@ -37,33 +49,31 @@ def stage0(streams: Streams, _context: QueryContext) -> DataFrame:
     return both.select(_line(id_, F.unix_millis("timestamp")))
 
 
-def stage1(streams: Streams, _context: QueryContext) -> DataFrame:
+def stage1(streams: Streams, context: QueryContext) -> DataFrame:
     """Parse both streams; what is no JSON has no output."""
-    return _fields(streams["flow"], "flow").unionAll(_fields(streams["speed"], "speed"))
+    flow, speed = (_fields(streams[name], name, context) for name in STREAMS)
+    return flow.unionAll(speed)
 
 
-def _fields(stream: DataFrame, name: str) -> DataFrame:
-    schema = f"id long, {_WHOLE}, {_MEASURED[name]}"
-    text = F.col("value").cast("string")
-    parsed = stream.select(
-        F.unix_millis("timestamp").alias("publish"), F.from_json(text, schema).alias("r")
-    ).where(F.col("r.num_lanes").isNotNull() & F.col(f"r.{name}").isNotNull())
-    period = F.coalesce(F.col("r.period").cast("string"), F.lit(""))
-    place = ("r.measurementId", "r.internalId")
-    return parsed.select(
-        _line(
-            "r.id",
-            "publish",
-            *place,
-            F.unix_millis(_time("r.timestamp")),
-            "r.lat",
-            "r.long",
-            f"r.{name}",
-            period,
-            "r.accuracy",
-            "r.num_lanes",
-        )
-    )
+def _fields(stream: DataFrame, name: str, context: QueryContext) -> DataFrame:
+    """Return the fields of a stream's records as lines."""
+    parsed = _parsed(stream, f"id long, {_WHOLE}, {_MEASURED[name]}", context)
+    period = F.coalesce(F.col("period").cast("string"), F.lit(""))
+    place = ("measurementId", "internalId", F.unix_millis(_time("timestamp")), "lat", "long")
+    line = _line("id", "publish", *place, name, period, "accuracy", "num_lanes")
+    return parsed.dropna(subset=["num_lanes", name]).select(line)
+
+
+def _parsed(stream: DataFrame, schema: str, context: QueryContext) -> DataFrame:
+    """Parse the records of a stream.
+
+    In batches exploding keeps Spark from parsing once more for each condition on a field.
+    """
+    publish = F.unix_millis("timestamp").alias("publish")
+    record = F.from_json(F.col("value").cast("string"), schema)
+    if context.job.mode == "microbatch":
+        return stream.select(publish, F.inline(F.array(record)))
+    return stream.select(publish, record.alias("record")).select("publish", "record.*")
 
 
 def stage2(streams: Streams, context: QueryContext) -> DataFrame:
@@ -145,40 +155,18 @@ def stage6(streams: Streams, context: QueryContext) -> DataFrame:
 
 def stage100(streams: Streams, context: QueryContext) -> DataFrame:
     """Add up the flow of each point in hopping windows, as it comes."""
-    summary = (F.sum("flow").alias("flow"), F.count("flow").alias("records"))
-    again = (F.sum("flow").alias("flow"), F.sum("records").alias("records"))
-    return _windows(streams, context, summary, again)
+    return _windows(streams, context, ADDED_UP)
 
 
 def stage101(streams: Streams, context: QueryContext) -> DataFrame:
     """Keep the flow of each point in hopping windows, and add it up at their end."""
-    every = (F.collect_list("flow").alias("flows"),)
-    again = (F.flatten(F.collect_list("flows")).alias("flows"),)
-    return _windows(streams, context, every, again)
+    return _windows(streams, context, KEPT)
 
 
-def _windows(
-    streams: Streams, context: QueryContext, summary: Sequence[Column], again: Sequence[Column]
-) -> DataFrame:
-    """Summarize windows; where they overlap much, slices first, so that each record counts once."""
-    parameters = _parameters(context)
-    size, slide = parameters.size_ms, parameters.slide_ms
-    latest = F.max("publish").alias("publish")
-    flow, hop = _measured(streams, "flow", context), (_ms(size), _ms(slide))
-    if size < SLICED_FROM * slide:
-        windows = flow.groupBy(F.window("time", *hop).alias("window"), "point")
-        found = windows.agg(*summary, latest)
-    else:
-        slice_ = F.window("time", _ms(math.gcd(size, slide))).alias("window")
-        slices = flow.groupBy(slice_, "point").agg(*summary, latest)
-        window = F.window(F.window_time("window"), *hop).alias("window")
-        found = slices.groupBy(window, "point").agg(*again, latest)
-    if "flows" in found.columns:
-        total = F.aggregate("flows", F.lit(0).cast("long"), lambda sum_, each: sum_ + each)
-        found = found.select(
-            "window", "point", "publish", F.size("flows").alias("records"), total.alias("flow")
-        )
-    return found.select(_line(_start(), "point", "records", "flow", "publish"))
+def _windows(streams: Streams, context: QueryContext, aggregate: Aggregate) -> DataFrame:
+    flow, windows = _measured(streams, "flow", context), _parameters(context).hopping
+    found = windowed(flow, ("point",), aggregate, windows, context)
+    return found.select(_line("start", "point", "records", "flow", "publish"))
 
 
 def _sums(streams: Streams, context: QueryContext) -> DataFrame:
@@ -232,14 +220,16 @@ def _sums(streams: Streams, context: QueryContext) -> DataFrame:
 def _joined(streams: Streams, context: QueryContext, more_s: int = 0) -> DataFrame:
     """Join flow and speed of each lane by the engine's own means."""
     flow, speed = (
-        _measured(streams, name, context, more_s).withColumn("window", F.window("time", _SECOND))
+        _measured(streams, name, context, more_s)
+        .withColumn("second", F.unix_millis("time"))
+        .withColumn("window", F.window("time", _SECOND))
+        .drop("time")  # an operator with state may have one column of event time
         for name in STREAMS
     )
     a, b = flow.alias("a"), speed.alias("b")
     same = [F.col(f"a.{name}") == F.col(f"b.{name}") for name in ("window", "point", "lane")]
     return a.join(b, reduce(operator.and_, same)).select(
-        *(f"a.{name}" for name in ("window", "time", "point", "lane", "lanes", "flow")),
-        F.unix_millis("a.time").alias("second"),
+        *(f"a.{name}" for name in ("window", "second", "point", "lane", "lanes", "flow")),
         "b.speed",
         F.greatest("a.publish", "b.publish").alias("publish"),
     )
@@ -255,16 +245,15 @@ def _measured(streams: Streams, name: str, context: QueryContext, more_s: int = 
     """Parse what the later stages need of a stream; what is no JSON is left out."""
     told_ms = _parameters(context).delay_ms
     delay_ms = context.job.watermark_delay_ms if told_ms is None else told_ms
-    record = F.from_json(F.col("value").cast("string"), f"{_NAMED}, {_MEASURED[name]}").alias("r")
-    parsed = streams[name].select(record, F.unix_millis("timestamp").alias("publish"))
+    parsed = _parsed(streams[name], f"{_NAMED}, {_MEASURED[name]}", context)
     return (
-        parsed.where(_are_there("r.measurementId", "r.timestamp", "r.num_lanes", f"r.{name}"))
+        parsed.dropna(subset=["measurementId", "timestamp", "num_lanes", name])
         .select(
-            _time("r.timestamp").alias("time"),
-            F.col("r.measurementId").alias("point"),
-            F.substring("r.internalId", len("lane") + 1, 9).cast("int").alias("lane"),
-            F.col("r.num_lanes").alias("lanes"),
-            F.col(f"r.{name}"),
+            _time("timestamp").alias("time"),
+            F.col("measurementId").alias("point"),
+            F.substring("internalId", len("lane") + 1, 9).cast("int").alias("lane"),
+            F.col("num_lanes").alias("lanes"),
+            name,
             "publish",
         )
         .withWatermark("time", _ms(delay_ms + 1000 * more_s))

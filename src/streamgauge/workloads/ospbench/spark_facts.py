@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from streamgauge.engines.spark.facts import Mode, QueryFacts
+from streamgauge.engines.spark.windows import facts
 from streamgauge.jobfile import JobSpec
+from streamgauge.measure.window_methods import Hopping
+from streamgauge.workloads.ospbench.data import LANES
+from streamgauge.workloads.ospbench.parameters import Parameters
 
 _NO_UNION = "it has no union of two streams"
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
@@ -38,7 +43,7 @@ def _as_they_come() -> QueryFacts:
 def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) -> QueryFacts:
     """Return the facts of stages that put out what is complete, whatever the watermark says.
 
-    In real-time mode the state of finished seconds is dropped at checkpoints alone, so those
+    In real-time mode the state of finished seconds is dropped only at checkpoints, so those
     come more often than elsewhere.
     """
     return QueryFacts(
@@ -56,25 +61,38 @@ def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) 
     )
 
 
-def _when_over(reason: str, options: Mapping[str, tuple[str, ...]]) -> QueryFacts:
+def _when_over(reason: str, **more: Any) -> QueryFacts:
     """Return the facts of stages that put out what the watermark has passed."""
     return QueryFacts(
         default="microbatch",
         refused={"realtime": reason, "continuous": _NO_AGGREGATES},
-        options=options,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
+        **more,
     )
+
+
+def _hopping(job: JobSpec) -> tuple[Hopping, float]:
+    """Tell the windows, and how many records a point has in a second: one of each lane."""
+    return Parameters.model_validate(job.parameters).hopping, sum(LANES) / len(LANES)
+
+
+_WINDOWS = _when_over(
+    _OPEN_WINDOWS,
+    options=facts.OPTIONS,
+    settled=facts.by_cost(_hopping),
+    rocksdb=facts.ROCKSDB,
+)
 
 
 FACTS: Mapping[str, QueryFacts] = {
     "stage0": _as_they_come(),
     "stage1": _as_they_come(),
     "stage2": _when_complete(_JOINS, 60.0),
-    "stage3": _when_over(_OPEN, _JOINS),
-    "stage4": _when_over(_OPEN, _JOINS),
+    "stage3": _when_over(_OPEN, options=_JOINS),
+    "stage4": _when_over(_OPEN, options=_JOINS),
     "stage5": _when_complete(_STATES, 60.0),
     "stage6": _when_complete(_STATES, 30.0),
-    "stage100": _when_over(_OPEN_WINDOWS, {}),
-    "stage101": _when_over(_OPEN_WINDOWS, {}),
+    "stage100": _WINDOWS,
+    "stage101": _WINDOWS,
 }

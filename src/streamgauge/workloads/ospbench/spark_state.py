@@ -133,7 +133,7 @@ def kept(pairs: DataFrame, backs: Sequence[int]) -> DataFrame:
         backs: How many seconds before they are.
     """
     columns = [f"lanes{back} int, flow{back} long, speed{back} double" for back in backs]
-    needed = pairs.select("point", "time", "second", "lanes", "flow", "speed", "publish")
+    needed = pairs.select("window", "point", "second", "lanes", "flow", "speed", "publish")
     return needed.groupBy("point").transformWithState(
         statefulProcessor=Seconds(backs),
         outputStructType=f"second long, point string, {', '.join(columns)}, publish long",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, tee
@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from streamgauge.errors import UsageError
 from streamgauge.load import arrivals
 from streamgauge.load.shapes import Steady
 from streamgauge.spec.answers import Answers
@@ -18,7 +19,8 @@ from streamgauge.spec.payloads import Payloads
 from streamgauge.spec.query import Query
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.spec.values import Json
-from streamgauge.units import format_rate
+from streamgauge.units import format_duration
+from streamgauge.workloads import state
 from streamgauge.workloads.ospbench import answers, data
 from streamgauge.workloads.ospbench.parameters import Parameters
 
@@ -128,19 +130,21 @@ class Ospbench:
 
     def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
         """Give the query the size of its windows, and what is seen of its outputs."""
-        told = Parameters.model_validate(parameters)
+        chosen = Parameters.model_validate(parameters)
         if query.name in IN_WINDOWS:
-            size_ms = told.size_ms
+            size_ms = chosen.size_ms
             return replace(query, window_ms=size_ms, sample=partial(_since_end, size_ms))
         if query.name == "stage4":
-            return replace(query, window_ms=(told.long + 1) * SECOND_MS)
+            return replace(query, window_ms=(chosen.long + 1) * SECOND_MS)
         return query
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         """Give every lane one record a second, and let windows wait for senders out of step."""
         spec, delayed = _delayed(spec)
         spec, rounded = _rounded(spec)
-        return spec, [*delayed, *rounded]
+        _refuse_nothing_bad(spec, self.queries[spec.query].streams)
+        notes = [*delayed, *rounded, *_remarks_on_state(spec)]
+        return spec, [note for note in notes if note not in spec.notes]
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:  # noqa: ARG002
         """Render flow or speed of the lanes."""
@@ -165,7 +169,7 @@ def _rounded(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     if rate == spec.rate or not isinstance(shape, Steady | None):
         return spec, []
     note = (
-        f"{format_rate(spec.rate)} became {format_rate(rate)}: each of {data.roads(rate):,} ×"
+        f"{spec.rate:,.10g}/s became {rate:,.0f}/s: each of {data.roads(rate):,} ×"
         f" {data.LANES_OF_ROAD} lanes has a record a second"
     )
     constant = None if shape is None else f"constant:{rate}/s"
@@ -179,6 +183,41 @@ def _delayed(spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
     parameters = {**spec.parameters, "delay": OUT_OF_STEP_S}
     note = f"delay={OUT_OF_STEP_S:g}s: several senders may overtake each other"
     return spec.model_copy(update={"parameters": parameters}), [note]
+
+
+def _refuse_nothing_bad(spec: TrialSpec, streams: Sequence[str]) -> None:
+    """Refuse bad records that this trial would not have."""
+    parameters = Parameters.model_validate(spec.parameters)
+    if parameters.bad is None:
+        return
+    counts = [parameters.unparsable(stream) for stream in streams]
+    if not any(records for records, _ in counts):
+        raise UsageError(
+            f"-P bad={parameters.bad}: {spec.query} reads {' and '.join(streams)} alone",
+            "Leave the stream out, or take a stage that reads it.",
+        )
+    _, at_ms = counts[0]
+    if arrivals.schedule(spec).due(at_ms - 1) >= arrivals.records(spec):
+        raise UsageError(
+            f"-P bad={parameters.bad}: by then the load is over, after"
+            f" {format_duration(spec.load_s)} with its warm-up",
+            "Take an earlier time, or a longer --duration.",
+        )
+
+
+def _remarks_on_state(spec: TrialSpec) -> list[str]:
+    """Tell how much the windows may have to remember, where that is much."""
+    if spec.query not in IN_WINDOWS:
+        return []
+    windows = Parameters.model_validate(spec.parameters).hopping
+    method = state.method_of(spec, windows, data.LANES_OF_ROAD / len(data.LANES))
+    on_disk = state.is_on_disk(spec, method)
+    if spec.query == "stage101":
+        note = state.remark_on_values(state.values_kept(spec, windows, method), on_disk=on_disk)
+    else:
+        points = data.roads(spec.rate) * len(data.LANES)
+        note = state.remark_on_groups(points * (windows.overlap + 1), on_disk=on_disk)
+    return [] if note is None else [note]
 
 
 def _records(

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from streamgauge.measure.window_methods import Hopping
 from streamgauge.units import parse_duration
 
 Keys = Literal["normal", "uniform", "zipf", "single", "hot"]
@@ -86,6 +87,11 @@ class Parameters(BaseModel):
     def slide_ms(self) -> int:
         """Return the distance from window to window."""
         return round(self.window[1] * 1000)
+
+    @property
+    def hopping(self) -> Hopping:
+        """Return the windows."""
+        return Hopping(self.size_ms, self.slide_ms)
 
     @property
     def allowed_delay_ms(self) -> int:

@@ -6,20 +6,24 @@ driver's own queues the same comes as columns, with the time at which the source
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamgauge.engines.spark.query import Build, QueryContext, Streams
+from streamgauge.engines.spark.windows.aggregate import Aggregate, Part
+from streamgauge.engines.spark.windows.methods import windowed
 from streamgauge.workloads.rovio.parameters import Parameters
 
 FIELDS = ("id", "intended", "delay_ms", "user", "pack", "price")
 """Of the value, split at semicolons; and names of the columns."""
 
-SLICED_FROM = 4
-"""Windows that overlap so often are put together from slices."""
+REVENUE = Aggregate(
+    (Part("price", "price", "sum"), Part("ingested", "ingested", "max")),
+    {"price": "price", "ingested": "ingested"},
+)
+"""Of a gem pack, and when the latest of its purchases was taken in."""
 GROUPS_PER_SECOND = 256
 """Groups into which the join puts users and packs, by the length of a window."""
 
@@ -33,26 +37,9 @@ _INGESTED = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 
 def aggregation(streams: Streams, context: QueryContext) -> DataFrame:
     """Sum up what each gem pack brought in each window."""
-    parameters = _parameters(context)
     purchases = _events(streams["purchases"], context, pack="pack", price="price")
-    sums = _windowed_sums(purchases, parameters)
-    fields = (F.unix_millis("window.start"), F.col("pack"), F.col("price"), F.col("ingested"))
-    return sums.select(_line(*fields))
-
-
-def _windowed_sums(purchases: DataFrame, parameters: Parameters) -> DataFrame:
-    """Sum up by window; where windows overlap much, by slice first, each record once."""
-    size, slide = parameters.size_ms, parameters.slide_ms
-    if size < SLICED_FROM * slide:
-        return _sums(purchases, F.window("time", _ms(size), _ms(slide)))
-    slices = _sums(purchases, F.window("time", _ms(math.gcd(size, slide))))
-    return _sums(slices, F.window(F.window_time("window"), _ms(size), _ms(slide)))
-
-
-def _sums(rows: DataFrame, window: Column) -> DataFrame:
-    return rows.groupBy(window.alias("window"), "pack").agg(
-        F.sum("price").alias("price"), F.max("ingested").alias("ingested")
-    )
+    sums = windowed(purchases, ("pack",), REVENUE, _parameters(context).hopping, context)
+    return sums.select(_line(*(F.col(name) for name in ("start", "pack", "price", "ingested"))))
 
 
 def join(streams: Streams, context: QueryContext) -> DataFrame:
@@ -108,7 +95,7 @@ def _windowed_groups(events: DataFrame, parameters: Parameters) -> DataFrame:
     A pair's processing time is that of its window, as its event time is: the latest of the group.
     """
     size, slide = parameters.size_ms, parameters.slide_ms
-    slice_ms = math.gcd(size, slide)
+    slice_ms = parameters.hopping.piece_ms
     latest = F.max("ingested").alias("ingested")
     slices = events.groupBy(F.window("time", _ms(slice_ms)).alias("window"), "group").agg(
         F.collect_list("p").alias("purchases"), F.collect_list("a").alias("ads"), latest

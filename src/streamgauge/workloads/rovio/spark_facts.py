@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.engines.spark.facts import QueryFacts
+from streamgauge.engines.spark.windows import facts
+from streamgauge.jobfile import JobSpec
+from streamgauge.measure.window_methods import Hopping
+from streamgauge.workloads.rovio.parameters import Parameters
 
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
 _PER_RECORD = "it puts out a window after every record, and never says which output is the last"
 _NO_JOIN = "it has no join of two streams"
 
+
+def _hopping(job: JobSpec) -> tuple[Hopping, float]:
+    """Tell the windows, and how many purchases there are of a gem pack in a second."""
+    parameters = Parameters.model_validate(job.parameters)
+    packs = 1 if parameters.keys == "single" else parameters.packs
+    return parameters.hopping, job.least_rate * job.partitions / packs
+
+
 FACTS: Mapping[str, QueryFacts] = {
     "aggregation": QueryFacts(
         default="microbatch",
         refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
+        options=facts.OPTIONS,
+        settled=facts.by_cost(_hopping),
+        rocksdb=facts.ROCKSDB,
         watermark_delay_partitioned_ms=100,
         stateful=True,
     ),

@@ -22,8 +22,8 @@ MOST_STEPS = 4000
 ROOT = "group_lvl_0"
 EVENT_CHANGED = (0).to_bytes(4, "big")
 """Key of the hierarchy: the number of the event that the registry of sensors changed."""
-SENTINEL_MS = 32_503_680_000_000
-"""The year 3000: later than every window."""
+SENTINEL_MS = 7_258_118_400_000
+"""The year 2200: later than every window; pandas has no times after 2262."""
 
 _ORDER, _VALUES, _BAD = range(3)
 """What sets random numbers apart."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from streamgauge.measure.window_methods import Hopping
 from streamgauge.units import parse_duration
 from streamgauge.workloads.theodolite.attributes import parse_attribute, parse_zone
 
@@ -41,6 +42,8 @@ Duration = Annotated[
     float, Field(gt=0, le=_LONGEST_S), AfterValidator(_whole), BeforeValidator(_duration)
 ]
 
+Delay = Annotated[float, Field(ge=0, le=3600), AfterValidator(_whole), BeforeValidator(_duration)]
+
 
 class Parameters(BaseModel):
     """What can be chosen with -P."""
@@ -62,6 +65,11 @@ class Parameters(BaseModel):
     )
     """Time attribute of uc3: hour-of-day, day-of-week, or cycle:N:LENGTH, which counts from 0 to
     N-1 and on from 0, a step each LENGTH."""
+    aggregate: Literal["sum", "stats", "median"] = Field(
+        default="stats", examples=["aggregate=median"]
+    )
+    """What uc3-final and uc3-sliding tell of a window: its sum, six statistics, or the median, for
+    which all of its values are needed; of the other forms of uc3, statistics alone."""
     zone: Annotated[str, AfterValidator(parse_zone)] = Field(
         default="Europe/Paris", examples=["zone=UTC"]
     )
@@ -74,10 +82,9 @@ class Parameters(BaseModel):
         default=None, ge=0, le=100_000, examples=["value=10"]
     )
     """Power of every record, as published; unless given, drawn from 0 to 999.75 W."""
-    delay: Annotated[float, AfterValidator(_whole), BeforeValidator(_duration)] = Field(
-        default=0.0, ge=0, le=3600, examples=["delay=2s"]
-    )
-    """How much longer windows stay open than the engine needs."""
+    delay: Delay | None = Field(default=None, examples=["delay=2s"])
+    """How much longer windows stay open than the engine needs; unless given, 2 s where several
+    senders may overtake each other, else 0."""
     bad: float = Field(default=0.0, ge=0, le=1, examples=["bad=0.01"])
     """Share of the records that no output may come from: half are no JSON, half have no number."""
     ring: int = Field(default=1_000_000, ge=1, le=7_000_000, examples=["ring=100000"])
@@ -95,14 +102,15 @@ class Parameters(BaseModel):
         return self
 
     def _check_windows(self) -> None:
-        window_ms, slide_ms = self.window_ms("uc3"), self.slide_ms
-        if window_ms % slide_ms:
+        windows = self.hopping
+        if windows.slide_ms > windows.size_ms:
             raise ValueError(
-                f"the window of uc3 ({window_ms} ms) is no multiple of its slide ({slide_ms} ms)"
+                f"the slide of uc3 ({windows.slide_ms} ms) is longer than its window"
+                f" ({windows.size_ms} ms): records between two windows would have no answer"
             )
-        if window_ms > MOST_OVERLAP * slide_ms:
+        if windows.overlap > MOST_OVERLAP:
             raise ValueError(
-                f"a record would lie in {window_ms // slide_ms:,} windows of uc3, of"
+                f"a record would lie in {windows.overlap:,.0f} windows of uc3, of"
                 f" {MOST_OVERLAP:,} at most: give it a longer slide"
             )
 
@@ -118,9 +126,14 @@ class Parameters(BaseModel):
         return min(_DEFAULT_SLIDE_MS, self.window_ms("uc3"))
 
     @property
+    def hopping(self) -> Hopping:
+        """Return the windows of uc3."""
+        return Hopping(self.window_ms("uc3"), self.slide_ms)
+
+    @property
     def delay_ms(self) -> int:
         """Return how much longer windows stay open than the engine needs."""
-        return round(self.delay * 1000)
+        return 0 if self.delay is None else round(self.delay * 1000)
 
     @property
     def group_sensors(self) -> int:

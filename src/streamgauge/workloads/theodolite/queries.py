@@ -15,6 +15,7 @@ from streamgauge.workloads.theodolite.answers import (
     EachStatistics,
     GroupSums,
     Rows,
+    SlidingStatistics,
     Statistics,
     StepwiseStatistics,
     Stored,
@@ -104,6 +105,17 @@ QUERIES = (
         forms=_FORMS,
     ),
     Query(
+        name="uc3-sliding",
+        title="the same over the time before each record",
+        streams=(RECORDS,),
+        output="topic",
+        answers=SlidingStatistics("uc3"),
+        functions=_SUMMARIZING,
+        answers_markers=False,
+        needs_sentinels=True,
+        forms=_FORMS,
+    ),
+    Query(
         name="uc4-single",
         title="sums over groups of groups of sensors per window, in one pass",
         streams=(RECORDS,),
@@ -138,7 +150,8 @@ def shaped(query: Query, parameters: Parameters) -> Query:
     if isinstance(query.answers, Stored | StepwiseStatistics):
         return query
     window_ms = parameters.window_ms(case(query.name))
-    return replace(query, window_ms=window_ms, sample=partial(_since_window_end, window_ms))
+    since_ms = 0 if isinstance(query.answers, SlidingStatistics) else window_ms
+    return replace(query, window_ms=window_ms, sample=partial(_since_window_end, since_ms))
 
 
 def case(query: str) -> str:

@@ -28,7 +28,7 @@ _TIME = r'^\{"id":\d+,.*"timestamp":(?P<time>\d+),'
 
 
 def tables(query: str, services: Services) -> Mapping[str, pa.Table]:  # noqa: ARG001
-    """Read nothing: answers need records alone."""
+    """Read nothing: answers need only records."""
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
@@ -10,18 +9,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
+from streamgauge.engines.spark.windows.methods import before_each, windowed
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.theodolite import data, store
 from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
 from streamgauge.workloads.theodolite.queries import CONFIGURATION, FEEDBACK, RECORDS
+from streamgauge.workloads.theodolite.spark_aggregates import AGGREGATES
 
 FIELDS = "identifier string, timestamp bigint, valueInW double"
+_KEYS = ("attribute", "identifier")
+_STATISTICS = ("count", "sum", "mean", "min", "max", "variance")
 _OFFSET_BITS = 31
 """Of a number that orders the records of a sensor in a window: time, then offset."""
-
-_writers: dict[PostgresEndpoint, store.Writer] = {}
-"""Of this worker process."""
 
 
 def to_topic(streams: Streams, context: QueryContext) -> DataFrame:
@@ -53,9 +53,7 @@ def _row_writer(
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            if endpoint not in _writers:
-                _writers[endpoint] = store.Writer(endpoint)
-            _writers[endpoint].write(pa.table(batch.columns, schema=store.RECORDS))
+            store.write(endpoint, pa.table(batch.columns, schema=store.RECORDS))
         return iter(())
 
     return write
@@ -66,46 +64,44 @@ def tumbling(streams: Streams, context: QueryContext) -> DataFrame:
     readings = _timed(_read(streams[RECORDS], context), context)
     window = F.window("time", _ms(_parameters(context).window_ms("uc2"))).alias("window")
     found = readings.groupBy(window, "identifier").agg(*_statistics())
-    return _told(found)
+    return _told(_started(found), "identifier", *_STATISTICS)
 
 
 def hopping(streams: Streams, context: QueryContext) -> DataFrame:
-    """Summarize each sensor by time attribute in each window, from slices where asked."""
+    """Summarize each sensor by time attribute in each window, when it is over."""
     parameters = _parameters(context)
-    readings = _timed(_read(streams[RECORDS], context), context).withColumn(
-        "attribute", _attribute(parameters)
-    )
-    size_ms, slide_ms = parameters.window_ms("uc3"), parameters.slide_ms
-    if context.job.settings.get("windows") == "sliced":
-        return _told(_from_slices(readings, size_ms, slide_ms), "attribute")
-    window = F.window("time", _ms(size_ms), _ms(slide_ms)).alias("window")
-    found = readings.groupBy(window, "attribute", "identifier").agg(*_statistics())
-    return _told(found, "attribute")
+    aggregate = AGGREGATES[parameters.aggregate]
+    readings = _by_attribute(streams, context)
+    found = windowed(readings, _KEYS, aggregate, parameters.hopping, context)
+    return _told(found, *_KEYS, *aggregate.lower)
 
 
-def _from_slices(readings: DataFrame, size_ms: int, slide_ms: int) -> DataFrame:
-    """Summarize each slice, and then the slices of each window."""
-    value, by = F.col("valueInW"), ("attribute", "identifier")
-    piece = F.window("time", _ms(math.gcd(size_ms, slide_ms))).alias("window")
-    slices = readings.groupBy(piece, *by).agg(
-        F.count("*").alias("count"),
-        F.sum(value).alias("sum"),
-        F.sum(value * value).alias("squares"),
-        F.min(value).alias("min"),
-        F.max(value).alias("max"),
-    )
-    window = F.window(F.window_time("window"), _ms(size_ms), _ms(slide_ms)).alias("window")
-    whole = slices.groupBy(window, *by).agg(
-        *(F.sum(name).alias(name) for name in ("count", "sum", "squares")),
-        F.min("min").alias("min"),
-        F.max("max").alias("max"),
-    )
-    mean = F.col("sum") / F.col("count")
-    spread = F.col("squares") / F.col("count") - mean * mean
-    return whole.withColumns({"mean": mean, "variance": F.greatest(spread, F.lit(0.0))})
+def sliding(streams: Streams, context: QueryContext) -> DataFrame:
+    """Summarize what each record's sensor sent in the time before it, at the same attribute."""
+    parameters = _parameters(context)
+    aggregate = AGGREGATES[parameters.aggregate]
+    readings = _by_attribute(streams, context, "id bigint, ")
+    found = before_each(readings, _KEYS, aggregate, parameters.window_ms("uc3"))
+    return _told(found.withColumnRenamed("at", "start"), *_KEYS, "id", *aggregate.lower)
 
 
-def _attribute(parameters: Parameters) -> Column:
+def growing(streams: Streams, context: QueryContext) -> DataFrame:
+    """Summarize the same while windows are open."""
+    windows = _parameters(context).hopping
+    window = F.window("time", _ms(windows.size_ms), _ms(windows.slide_ms)).alias("window")
+    readings = _by_attribute(streams, context)
+    found = readings.groupBy(window, *_KEYS).agg(*_statistics())
+    return _told(_started(found), *_KEYS, *_STATISTICS)
+
+
+def _by_attribute(streams: Streams, context: QueryContext, more: str = "") -> DataFrame:
+    attribute = attribute_of(_parameters(context))
+    readings = _timed(_read(streams[RECORDS], context, f"{more}{FIELDS}"), context)
+    return readings.withColumn("attribute", attribute)
+
+
+def attribute_of(parameters: Parameters) -> Column:
+    """Return the time attribute of a reading; the session's time zone has to be UTC."""
     found = Attribute.parse(parameters.attribute)
     if found.kind == "cycle":
         return F.expr(f"timestamp div {found.step_ms} % {found.values}")
@@ -125,11 +121,14 @@ def _statistics() -> tuple[Column, ...]:
     )
 
 
-def _told(found: DataFrame, *more: str) -> DataFrame:
-    """Write window, sensor and statistics as a line, under the sensor."""
-    names = (*more, "identifier", "count", "sum", "mean", "min", "max", "variance")
-    fields = [F.unix_millis("window.start"), *(F.col(name) for name in names)]
-    return found.select(F.col("identifier").alias("key"), _line(*fields).alias("value"))
+def _started(found: DataFrame) -> DataFrame:
+    return found.withColumn("start", F.unix_millis("window.start"))
+
+
+def _told(found: DataFrame, *columns: str) -> DataFrame:
+    """Write when a window begins, and these columns, as a line, under the sensor."""
+    line = _line(F.col("start"), *(F.col(name) for name in columns))
+    return found.select(F.col("identifier").alias("key"), line.alias("value"))
 
 
 def in_one_pass(streams: Streams, context: QueryContext) -> DataFrame:
@@ -271,8 +270,9 @@ QUERIES: Mapping[str, Build] = {
     "uc1-topic": to_topic,
     "uc2": tumbling,
     "uc3-final": hopping,
-    "uc3-update": hopping,
-    "uc3-every": hopping,
+    "uc3-update": growing,
+    "uc3-every": growing,
+    "uc3-sliding": sliding,
     "uc4-single": in_one_pass,
     "uc4-feedback": with_feedback,
 }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.engines.spark.facts import Mode, QueryFacts
+from streamgauge.engines.spark.windows import facts
 from streamgauge.jobfile import JobSpec
+from streamgauge.measure.window_methods import Hopping
+from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
 
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
@@ -13,24 +16,38 @@ _PER_RECORD = "it puts out a window after every record, and never says which out
 _NO_BATCHES = "it has no foreachBatch, with which the workers write to the database in batches"
 _NO_CHAIN = "it has no aggregation of what was aggregated before"
 _PER_BATCH = "a batch puts out a window once, however many of its records it has seen"
+_PYTHON = "it cannot run Python, in which the state is kept"
+_IN_UTC = "from which it takes hours and days; -P zone chooses theirs"
 _FINAL: Mapping[Mode, str] = {"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES}
 _CHAINED: Mapping[Mode, str] = {"realtime": _NO_CHAIN, "continuous": _NO_AGGREGATES}
 
 OUT_OF_STEP_MS = 1_000
 """Partitions may be so far apart; windows wait for it, since the watermark is the foremost's."""
-_BATCHES_PER_WINDOW = 4
 _FEWEST_OFFSETS = 100
+"""Of a batch, so that the sums of a window come in again in few batches."""
 
 
 def _paced(job: JobSpec) -> Mapping[str, str]:
-    """Let no batch be longer than a part of a window.
+    """Let no batch be longer than a quarter of a window.
 
     A sum comes in again one window later; a batch that has read further has closed that window.
     """
-    window_ms = Parameters.model_validate(job.parameters).window_ms("uc4")
-    records = job.least_rate * job.partitions * window_ms / 1000
-    most = max(_FEWEST_OFFSETS, int(records / _BATCHES_PER_WINDOW))
-    return {"source.maxOffsetsPerTrigger": str(most)}
+    return {"source.maxOffsetsPerTrigger": str(max(_FEWEST_OFFSETS, job.quarter_records))}
+
+
+def _hopping(job: JobSpec) -> tuple[Hopping, float]:
+    """Tell the windows of uc3, and how many records there are of a key in a second.
+
+    A key is a sensor with an attribute: one that changes within a slide makes several keys of it.
+    """
+    parameters = Parameters.model_validate(job.parameters)
+    windows, attribute = parameters.hopping, Attribute.parse(parameters.attribute)
+    if parameters.sensors is None:
+        of_sensor = 1 / (parameters.period or 1.0)
+    else:
+        of_sensor = job.least_rate * job.partitions / parameters.sensors
+    keys = min(attribute.values, max(1.0, windows.slide_ms / attribute.step_ms))
+    return windows, of_sensor / keys
 
 
 FACTS: Mapping[str, QueryFacts] = {
@@ -47,9 +64,12 @@ FACTS: Mapping[str, QueryFacts] = {
     "uc3-final": QueryFacts(
         default="microbatch",
         refused=_FINAL,
-        options={"windows": ("native", "sliced")},
+        options=facts.OPTIONS,
+        settled=facts.by_cost(_hopping),
+        rocksdb=facts.ROCKSDB,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
+        in_utc=_IN_UTC,
     ),
     "uc3-update": QueryFacts(
         default="microbatch",
@@ -60,6 +80,7 @@ FACTS: Mapping[str, QueryFacts] = {
         },
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
+        in_utc=_IN_UTC,
     ),
     "uc3-every": QueryFacts(
         default="realtime",
@@ -69,6 +90,16 @@ FACTS: Mapping[str, QueryFacts] = {
         },
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,
+        in_utc=_IN_UTC,
+    ),
+    "uc3-sliding": QueryFacts(
+        default="microbatch",
+        refused={"realtime": _PYTHON, "continuous": _NO_AGGREGATES},
+        options={"state": ("custom",)},
+        rocksdb={"state": "custom"},
+        watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
+        stateful=True,
+        in_utc=_IN_UTC,
     ),
     "uc4-single": QueryFacts(
         default="microbatch",

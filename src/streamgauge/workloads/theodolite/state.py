@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from streamgauge.units import format_count
+import math
+
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.workloads.state import (
+    is_on_disk,
+    method_of,
+    remark_on_groups,
+    remark_on_values,
+    values_kept,
+)
 from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
-
-MANY_GROUPS = 1_000_000
-"""From here on a trial is told beforehand how much it may have to remember."""
-_GROUP_BYTES = 300
-"""Of a group in the memory of Spark's state store, with what keeps it findable."""
 
 
 def open_groups(case: str, parameters: Parameters, sensors: int, load_s: float) -> int:
@@ -18,20 +22,21 @@ def open_groups(case: str, parameters: Parameters, sensors: int, load_s: float) 
         return 2 * sensors
     if case != "uc3":
         return 0
-    overlap = parameters.window_ms("uc3") // parameters.slide_ms
+    overlap = math.ceil(parameters.hopping.overlap)
     lasts_ms = min(parameters.window_ms("uc3"), round(load_s * 1000))
     attribute = Attribute.parse(parameters.attribute)
     values = min(attribute.values, lasts_ms // attribute.step_ms + 1)
     return sensors * overlap * values
 
 
-def remark_on_state(case: str, parameters: Parameters, sensors: int, load_s: float) -> str | None:
+def remark_on_state(spec: TrialSpec, parameters: Parameters, sensors: int) -> str | None:
     """Tell how much may have to be remembered, where that is much."""
-    groups = open_groups(case, parameters, sensors, load_s)
-    if groups < MANY_GROUPS:
-        return None
-    return (
-        f"up to {format_count(groups)} groups are open at a time, some"
-        f" {groups * _GROUP_BYTES / 1e9:.1f} GB in memory: an engine may need more of it, or to"
-        " keep them on disk (on Spark -E store=rocksdb)"
-    )
+    windows, case = parameters.hopping, spec.query.partition("-")[0]
+    if spec.query == "uc3-sliding":
+        return remark_on_values(values_kept(spec, windows, "pairs"), on_disk=True)
+    method = method_of(spec, windows, spec.rate / sensors) if spec.query == "uc3-final" else None
+    on_disk = is_on_disk(spec, method) or spec.query == "uc3-every"
+    if method is not None and parameters.aggregate == "median":
+        return remark_on_values(values_kept(spec, windows, method), on_disk=on_disk)
+    groups = open_groups(case, parameters, sensors, spec.load_s)
+    return remark_on_groups(groups, on_disk=on_disk)

@@ -68,8 +68,23 @@ class Writer:
         self._connection.close()
 
 
+_writers: dict[PostgresEndpoint, Writer] = {}
+"""Of this process."""
+
+
+def write(endpoint: PostgresEndpoint, records: pa.Table) -> None:
+    """Write records over the connection of this process; after an error the next one is new."""
+    if endpoint not in _writers:
+        _writers[endpoint] = Writer(endpoint)
+    try:
+        _writers[endpoint].write(records)
+    except psycopg.Error:
+        _writers.pop(endpoint).close()
+        raise
+
+
 def reset(endpoint: PostgresEndpoint) -> None:
-    """Make the table anew, empty."""
+    """Make the table again, empty."""
     columns = sql.SQL(_COLUMNS.format(key=" PRIMARY KEY"))
     with _connected(endpoint) as connection:
         schema = sql.Identifier(endpoint.schema)
@@ -120,5 +135,5 @@ def _connected(endpoint: PostgresEndpoint) -> Iterator[Connection]:
     except psycopg.Error as error:
         raise TrialInvalid(
             f"the table {_TABLE} at {endpoint.address}: {str(error).strip()}",
-            "see that the database runs, and that nobody else uses the table",
+            "see that the database runs, and that no other program uses the table",
         ) from error

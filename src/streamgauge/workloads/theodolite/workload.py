@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import BaseModel
 
 from streamgauge.errors import UsageError
+from streamgauge.load import arrivals
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.spec.endpoints import Services
 from streamgauge.spec.payloads import Payloads
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+_GROWING = ("uc3-update", "uc3-every")
+_OUT_OF_STEP_S = 2.0
 _CLOSING_S = 3.0
 """How much longer the load goes on than windows of the root take to close."""
 
@@ -55,14 +58,16 @@ class Theodolite:
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
         """Tell how many sensors there are, and let the load go on until the root has its sums."""
+        spec, note = _delayed(spec)
         parameters = Parameters.model_validate(spec.parameters)
         _refuse_contradiction(parameters, spec)
         sensors = parameters.sensors_of(spec.query, spec.rate)
-        notes = [_rounded(parameters, spec, sensors)]
-        notes.append(remark_on_state(queries.case(spec.query), parameters, sensors, spec.load_s))
-        if queries.FEEDBACK in self.queries[spec.query].internal:
+        notes = [note, _rounded(parameters, spec, sensors)]
+        notes.append(remark_on_state(spec, parameters, sensors))
+        if self.queries[spec.query].internal:
             spec, note = _with_time_for_the_root(parameters, spec)
             notes.append(note)
+            _refuse_pauses(parameters, spec)
         return spec, [note for note in notes if note is not None and note not in spec.notes]
 
     def remarks(self, spec: TrialSpec, measured: Span) -> list[str]:
@@ -70,15 +75,15 @@ class Theodolite:
         if queries.case(spec.query) != "uc3":
             return []
         parameters = Parameters.model_validate(spec.parameters)
-        begin, end = measured.start_ms, measured.end_ms
+        begin, end = measured.start_ms - round(spec.warmup_s * 1000), measured.end_ms
         found = [attributes.remark(parameters.attribute, parameters.zone, begin, end)]
         slide_ms = parameters.slide_ms
         change_ms = (begin // slide_ms + 1) * slide_ms
         if end - begin < slide_ms and change_ms < end:
             after = format_duration((change_ms - begin) / 1000)
             found.append(
-                f"a window began {after} after the beginning of the measured time, in which"
-                " most trials have none: each sensor was in one window more"
+                f"a window began {after} after the beginning of the load, in which most trials"
+                " have none: each sensor was in one window more"
             )
         return [remark for remark in found if remark is not None]
 
@@ -107,7 +112,7 @@ class Theodolite:
         cache: Path,  # noqa: ARG002
         spark: Callable[[], SparkSession],  # noqa: ARG002
     ) -> None:
-        """Make the table of records anew."""
+        """Make the table of records again."""
         store.reset(_postgres(services))
 
     def record_tables(
@@ -130,16 +135,19 @@ def _postgres(services: Services) -> PostgresEndpoint:
 
 def _refuse_contradiction(parameters: Parameters, spec: TrialSpec) -> None:
     """Refuse sensors, period and rate that do not fit together, or too many sensors."""
-    if queries.case(spec.query) == "uc4":
-        return
-    sensors, period_s = parameters.sensors, parameters.period
+    if spec.query in _GROWING and parameters.aggregate != "stats":
+        raise UsageError(
+            f"{spec.query} puts out statistics, not only {parameters.aggregate}",
+            "Leave -P aggregate out, or use uc3-final or uc3-sliding.",
+        )
+    sensors, period_s = _sensors_asked_for(parameters, spec.query), parameters.period
     if sensors is not None and period_s is not None:
         fitting = sensors / period_s
         if abs(fitting - spec.rate) > 1e-3 * spec.rate:
             raise UsageError(
                 f"{sensors:,} sensors that send every {format_duration(period_s)} send"
                 f" {format_rate(fitting)}, not {format_rate(spec.rate)}",
-                f"Use --rate {format_rate(fitting)}, or leave sensors or period out.",
+                f"Use --rate {format_rate(fitting)}, or leave -P period out.",
             )
     wanted = spec.rate * (period_s or 1.0)
     if sensors is None and wanted > MOST_SENSORS:
@@ -151,17 +159,56 @@ def _refuse_contradiction(parameters: Parameters, spec: TrialSpec) -> None:
         )
 
 
+def _sensors_asked_for(parameters: Parameters, query: str) -> int | None:
+    """Return how many sensors there have to be; None where that follows from the rate."""
+    if queries.case(query) != "uc4":
+        return parameters.sensors
+    if parameters.sensors not in (None, parameters.group_sensors):
+        raise UsageError(
+            f"{query} has {parameters.group_sensors:,} sensors, children ^ levels, not"
+            f" {parameters.sensors:,}",
+            "Leave -P sensors out, or choose other -P children and levels.",
+        )
+    return parameters.group_sensors
+
+
 def _rounded(parameters: Parameters, spec: TrialSpec, sensors: int) -> str | None:
-    """Tell how many sensors there are where rate and period do not give a whole number."""
-    if parameters.sensors is not None or queries.case(spec.query) == "uc4":
-        return None
+    """Tell how many sensors there are where rate and period do not give their number."""
+    in_groups = queries.case(spec.query) == "uc4"
     wanted = spec.rate * (parameters.period or 1.0)
-    if abs(wanted - sensors) <= 1e-6 * wanted:
+    fits = abs(wanted - sensors) <= 1e-6 * wanted
+    if fits or (parameters.sensors is not None and not in_groups):
         return None
+    each = format_duration(sensors / spec.rate)
+    if in_groups:
+        return f"the {sensors:,} sensors of the groups send every {each}"
     return (
         f"{format_rate(spec.rate)} are those of {wanted:g} sensors: here {sensors:,} send every"
-        f" {format_duration(sensors / spec.rate)}"
+        f" {each}"
     )
+
+
+def _delayed(spec: TrialSpec) -> tuple[TrialSpec, str | None]:
+    """Let windows wait where several senders may overtake each other."""
+    waits = Parameters.model_validate(spec.parameters).delay is not None
+    if waits or spec.load.senders == 1 or queries.case(spec.query) == "uc1":
+        return spec, None
+    parameters = {**spec.parameters, "delay": _OUT_OF_STEP_S}
+    note = f"delay={_OUT_OF_STEP_S:g}s: several senders may overtake each other"
+    return spec.model_copy(update={"parameters": parameters}), note
+
+
+def _refuse_pauses(parameters: Parameters, spec: TrialSpec) -> None:
+    """Refuse a load in which sums that come in again would be all that goes on for a while."""
+    quarter_ms = parameters.window_ms("uc4") // 4
+    if arrivals.fewest(spec, quarter_ms) < 1:
+        raise UsageError(
+            f"the load {spec.shape or format_rate(spec.rate)} has no record for"
+            f" {format_duration(quarter_ms / 1000)} at a time, a quarter of a window: sums that"
+            f" {spec.query} feeds back would then be too late, and dropped",
+            "Raise the lowest rate, lengthen -P window, or use uc4-single, which feeds nothing"
+            " back. The pause of the experiment efficiency is left out by -X rested=false.",
+        )
 
 
 def _with_time_for_the_root(
@@ -169,7 +216,7 @@ def _with_time_for_the_root(
 ) -> tuple[TrialSpec, str | None]:
     """Let the load go on after the measured time: a level is a window behind the one below."""
     windows_s = parameters.levels * parameters.window_ms("uc4") / 1000
-    tail_s = windows_s + parameters.delay + _CLOSING_S
+    tail_s = windows_s + parameters.delay_ms / 1000 + _CLOSING_S
     if spec.tail_s >= tail_s or spec.backlog:
         return spec, None
     note = (

@@ -27,7 +27,7 @@ class Ads:
 
     redis: RedisEndpoint
     remembers: bool
-    """Else it asks for each event anew."""
+    """Else it asks again for each event."""
 
     def campaigns(self, ads: pa.Array) -> pa.Array:
         """Return the campaign of each ad; null for an ad that Redis does not know."""

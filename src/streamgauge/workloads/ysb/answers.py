@@ -5,7 +5,6 @@ Plain NumPy and Arrow, shared with no engine. The campaign of an ad is known fro
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.measure.columns import EXPECTED, OUTPUTS
-from streamgauge.measure.messages import Integers, integers, refuse
+from streamgauge.measure.messages import Integers, integers, refuse_json
 from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.ysb import counts, data
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
@@ -32,7 +31,7 @@ _EVENT = (
     r'"event_time":"(?P<time>\d{1,18})","ip_address":"[^"]*"\}$'
 )
 _AFTER = b"after "
-"""Begins the partial value that tells of a partition's view in the next window."""
+"""Begins the partial value of a partition's view in the next window."""
 _LATEST = ("last", "intended", "appended", "window_end")
 
 
@@ -132,7 +131,7 @@ def _views(records: pa.Table, parameters: Parameters, seed: int) -> pa.Table:
     """Return the views of known ads: whose they are, their times, and whether they are too late."""
     values = records["value"].combine_chunks()
     found = pc.extract_regex(values, pattern=_EVENT)
-    _refuse_strangers(values.filter(pc.is_null(found)))
+    refuse_json(values.filter(pc.is_null(found)), "it is JSON, but not an event")
     known = pa.array(data.ads(parameters.campaigns, seed))
     ad = pc.index_in(pc.struct_field(found, "ad"), value_set=known)
     is_view = pc.equal(pc.struct_field(found, "type"), data.VIEW)
@@ -160,16 +159,6 @@ def _reached(partition: npt.NDArray[np.int32], intended: Integers) -> Integers:
         here = partition == each
         reached[here] = np.maximum.accumulate(intended[here])
     return reached
-
-
-def _refuse_strangers(values: pa.Array) -> None:
-    """Refuse what is no event of ours, but JSON: who could tell whether it is to be counted?"""
-    for value in values.to_pylist():
-        try:
-            json.loads(value)
-        except ValueError:
-            continue
-        refuse(pa.array([value]), pa.array([True]), "it is JSON, but not an event")
 
 
 def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:

@@ -73,7 +73,7 @@ def _lines(whole: pa.Table, read_ms: int) -> pa.Table:
 
 
 def _unreadable(rows: pa.Table) -> pa.Table:
-    """Return what nobody should have written."""
+    """Return what should not have been written."""
     text = joined(rows["window"], rows["counted"], rows["value"])
     columns = {
         "key": pa.nulls(len(rows), pa.string()),

@@ -92,7 +92,7 @@ def _spoil(
     share: float,
     strangers: Sequence[bytes],
 ) -> None:
-    """Leave out the quotes of some users, and give others an ad that nobody knows."""
+    """Leave out the quotes of some users, and give others an unknown ad."""
     users, _, shown, *_ = columns
     for row in np.flatnonzero(chosen < share).tolist():
         if row % 2:
@@ -121,9 +121,9 @@ def marker(parameters: Parameters, seed: int) -> bytes:
 
 def window_of(marker: bytes) -> str:
     """Return window and campaign of a marker."""
-    told = json.loads(marker)
-    at_ms = int(told["event_time"])
-    return f"{at_ms - at_ms % WINDOW_MS},{told['page_id']}"
+    fields = json.loads(marker)
+    at_ms = int(fields["event_time"])
+    return f"{at_ms - at_ms % WINDOW_MS},{fields['page_id']}"
 
 
 def sentinel() -> bytes:

@@ -21,7 +21,7 @@ class Parameters(BaseModel):
     campaigns: int = Field(default=100, ge=1, le=100_000)
     """How many campaigns there are; each has ten ads."""
     events: Literal["all", "views"] = "all"
-    """Types of the events: views, clicks and purchases alike, or views alone."""
+    """Types of the events: views, clicks and purchases in equal parts, or only views."""
     skew: bool = False
     """Whether event times are up to 50 ms off, and one of 100,000 up to a minute late."""
     bad: float = Field(default=0.0, ge=0, le=1)

@@ -22,7 +22,7 @@ _begun: set[int] = set()
 class PartialWindows:
     """Adds parts of windows to Redis, each under the place of its first view in the log.
 
-    What an earlier process had counted from there on, and not told its engine, is forgotten.
+    What an earlier process had counted from there on, and not reported to its engine, is forgotten.
     """
 
     ads: Ads

@@ -93,7 +93,7 @@ class WindowWriter:
         self._store.write(_PART, [_row(each) for each in outputs if each.key not in self._unset])
 
     def spoil(self, fault: str, output: Output) -> None:
-        """Leave a count out, write it with too early a time, or one that nobody asked for."""
+        """Leave a count out, write it with too early a time, or write an unexpected one."""
         window, campaign, seen, last, _ = _row(output)
         if fault == "unset":
             self._unset.add(output.key)

@@ -16,6 +16,7 @@ from pyspark.sql.types import LongType, StringType
 from streamgauge.engines.spark.closing import AFTER, closed_by_records
 from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext, Streams
 from streamgauge.services.redis import RedisEndpoint
+from streamgauge.workloads.workers import keep_imports
 from streamgauge.workloads.ysb.ads import Ads, store
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
 from streamgauge.workloads.ysb.partial_windows import PartialWindows
@@ -126,9 +127,11 @@ def _campaign(context: QueryContext) -> Callable[[str], Column]:
     ads = _ads(context)
 
     def campaigns(column: pa.Array) -> pa.Array:
-        return ads.campaigns(column)
+        found = ads.campaigns(column)
+        keep_imports()
+        return found
 
-    # PySpark takes the kind of function from its hints, and warns when told; its stubs want it.
+    # PySpark takes the kind of function from its hints and warns if given; its stubs want it.
     looked_up = F.arrow_udf(campaigns, StringType())  # type: ignore[call-overload]
     # Else Spark asks twice, and drops unknown ads before it has seen their times.
     return cast("Callable[[str], Column]", looked_up.asNondeterministic())
@@ -139,6 +142,7 @@ def _counter(context: QueryContext) -> Callable[..., Column]:
     windows = PartialWindows(_ads(context))
 
     def count(ad: pa.Array, time: pa.Array, partition: pa.Array, offset: pa.Array) -> pa.Array:
+        keep_imports()
         return windows.count(ad, time, partition, offset)
 
     counted = F.arrow_udf(count, LongType())  # type: ignore[call-overload]
@@ -154,6 +158,7 @@ def _writer(
         for batch in batches:
             columns = (column.to_pylist() for column in batch.columns)
             store(redis).write(part, zip(*columns, strict=True))
+        keep_imports()
         return iter(())
 
     return write

@@ -11,7 +11,7 @@ from streamgauge.workloads.ysb.parameters import Parameters
 _NO_BATCHES = "it has no foreachBatch, which writes to Redis in batches"
 _IN_PARTS = (
     "it has no aggregation, and the parts of a window that its tasks count"
-    " can be added up in Redis alone: use ysb/redis"
+    " can be added up only in Redis: use ysb/redis"
 )
 
 LEAST_VIEWS = 10

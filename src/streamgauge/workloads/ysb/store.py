@@ -148,5 +148,5 @@ def _pieces(items: Iterable[T], size: int = _MANY) -> Iterator[list[T]]:
 
 
 def _text(answer: bytes | str) -> str:
-    """Decode what Redis answers, which cannot be told beforehand by its type."""
+    """Decode what Redis answers, which its type does not say beforehand."""
     return answer.decode(errors="replace") if isinstance(answer, bytes) else answer

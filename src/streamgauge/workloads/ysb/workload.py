@@ -120,7 +120,7 @@ class Ysb:
             if redis.ads() != _campaign_of_each(spec):
                 raise TrialInvalid(
                     "the ads in Redis are not those that were written before the trial",
-                    "let nobody else flush this Redis, or write to it, while a trial runs",
+                    "let no other program flush this Redis, or write to it, while a trial runs",
                 )
             writes = self.queries[spec.query].output == "table"
             return {"windows": redis.windows()} if writes else {}

@@ -117,8 +117,8 @@ def test_a_fault_is_read_with_its_output() -> None:
     [
         ("dorp", "unknown fault 'dorp'"),
         ("unset", "makes no sense for query q3"),
-        ("drop:x", "'x' is no output's number"),
-        ("drop:", "'' is no output's number"),
+        ("drop:x", "'x' is not the number of an output"),
+        ("drop:", "'' is not the number of an output"),
     ],
 )
 def test_a_fault_that_cannot_be_done_is_refused(text: str, message: str) -> None:
@@ -134,7 +134,7 @@ def test_an_output_without_neighbour_waits() -> None:
 
 def test_every_fault_is_in_the_help_and_in_the_docs() -> None:
     source = Path(streamgauge.__file__).parent
-    help_ = (source / "cli" / "run.py").read_text("utf-8")
+    help_ = (source / "cli" / "run_options.py").read_text("utf-8")
     docs = (source.parents[1] / "docs" / "settings.md").read_text("utf-8")
     for name in _EVERY:
         assert re.search(rf"\b{name}\b", help_), name

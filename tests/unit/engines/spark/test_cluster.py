@@ -67,6 +67,13 @@ def test_work_is_cut_for_the_cores_of_all_instances() -> None:
     assert shuffle == "6"
 
 
+def test_state_is_spread_over_instances_whoever_reads() -> None:
+    key = "spark.shuffle.reduceLocality.enabled"
+    assert job("q2").settings[key] == "false"
+    assert key not in job("q2", {"profile": "defaults"}).settings
+    assert key not in job("q2", instances=None).settings
+
+
 def test_in_one_process_nothing_is_asked_of_a_cluster() -> None:
     resolved = job(instances=None)
     assert resolved.instance_slots is None
@@ -78,7 +85,7 @@ def test_in_one_process_nothing_is_asked_of_a_cluster() -> None:
     ("options", "changes", "part"),
     [
         ({"checkpoint": "file:/shared"}, {"instances": None}, "share no disk"),
-        ({"checkpoint": "/shared"}, {}, "is no URI"),
+        ({"checkpoint": "/shared"}, {}, "is not a URI"),
         ({"checkpoint": "s3a://b/c", "mode": "continuous"}, {"query": "identity"}, "continuous"),
     ],
 )

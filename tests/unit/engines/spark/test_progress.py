@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from streamgauge.engines.spark.progress import ProgressReporter, finished_batch, offsets
 from streamgauge.jobfile import ProgressWriter
 from streamgauge.services.kafka.endpoint import KafkaEndpoint
@@ -19,6 +21,7 @@ EVENT = json.loads("""
  "eventTime": {"avg": "2026-11-18T18:56:26.696Z", "watermark": "2026-11-18T18:56:26.397Z"},
  "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 1, "numRowsUpdated": 1,
                      "numRowsRemoved": 1, "commitTimeMs": 3, "numRowsDroppedByWatermark": 2,
+                     "memoryUsedBytes": 800,
                      "customMetrics": {"loadedMapCacheHitCount": 20}}],
  "sources": [{"description": "KafkaV2[Subscribe[t-1]]", "startOffset": {"t-1": {"0": 1569}},
               "endOffset": {"t-1": {"0": 2165}}, "latestOffset": {"t-1": {"0": 2165}},
@@ -38,6 +41,8 @@ BATCH = {
     },
     "records": 596,
     "dropped": 2,
+    "state_rows": 1,
+    "state_bytes": 800,
 }
 
 
@@ -78,6 +83,14 @@ def test_what_several_operators_dropped_is_added_up() -> None:
     assert finished_batch({**EVENT, "stateOperators": operators}).dropped == 7
 
 
+def test_the_size_of_state_is_that_of_its_files_where_it_has_some() -> None:
+    in_memory = {"numRowsDroppedByWatermark": 0, "numRowsTotal": 3, "memoryUsedBytes": 500}
+    files = {"rocksdbSstFileSize": 70, "rocksdbCommitFlushLatency": 4}
+    in_files = {**in_memory, "memoryUsedBytes": 9000, "customMetrics": files}
+    batch = finished_batch({**EVENT, "stateOperators": [in_memory, in_files]})
+    assert (batch.state_rows, batch.state_bytes) == (6, 570)
+
+
 def test_a_batch_whose_whole_is_not_told_took_as_long_as_its_phases() -> None:
     durations = {"latestOffset": 4, "walCommit": 8}
     batch = finished_batch({**EVENT, "durationMs": durations})
@@ -85,8 +98,8 @@ def test_a_batch_whose_whole_is_not_told_took_as_long_as_its_phases() -> None:
 
 
 class Query:
-    def __init__(self, *, data: bool, active: bool) -> None:
-        self.status = {"message": "", "isDataAvailable": data, "isTriggerActive": active}
+    def __init__(self, message: str, *, data: bool = False, active: bool = True) -> None:
+        self.status = {"message": message, "isDataAvailable": data, "isTriggerActive": active}
 
 
 ENDPOINTS = Endpoints(
@@ -127,10 +140,10 @@ def test_continuous_processing_has_finished_what_it_has_committed(tmp_path: Path
 def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
     with ProgressWriter(tmp_path / "progress.jsonl", clock=lambda: 8.5) as writer:
         reporter = ProgressReporter(ENDPOINTS, writer, gc_ms=lambda: 40)
-        reporter.report_status(Query(data=True, active=False))
+        reporter.report_status(Query("Processing new data", data=True, active=False))
         reporter.report_batch(EVENT)
-        reporter.report_status(Query(data=False, active=True))
-        reporter.report_status(Query(data=False, active=False))
+        reporter.report_status(Query("No new data but cleaning up state"))
+        reporter.report_status(Query("Waiting for next trigger", active=False))
     lines = [json.loads(x) for x in (tmp_path / "progress.jsonl").read_text().splitlines()]
     before, after = {"sensor1": [0], "sensor2": [0]}, {"sensor1": [2165], "sensor2": [0]}
     assert lines == [
@@ -139,3 +152,20 @@ def test_batches_and_idleness_are_reported(tmp_path: Path) -> None:
         {"at": 8.5, "finished": after, "idle": False, "gc_ms": 40},
         {"at": 8.5, "finished": after, "idle": True, "gc_ms": 40},
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "idle"),
+    [
+        (Query("Getting offsets from KafkaV2[Subscribe[t-1]]"), True),
+        (Query("Getting offsets from KafkaV2[Subscribe[t-1]]", data=True), False),
+        (Query("Waiting for data to arrive"), True),
+        (Query("Processing new data", data=True), False),
+        (Query("No new data but cleaning up state"), False),
+        (Query("Initializing sources", active=False), True),
+    ],
+)
+def test_to_look_for_data_is_no_work(tmp_path: Path, query: Query, idle: bool) -> None:
+    with ProgressWriter(tmp_path / "progress.jsonl") as writer:
+        ProgressReporter(ENDPOINTS, writer).report_status(query)
+    assert json.loads((tmp_path / "progress.jsonl").read_text())["idle"] is idle

@@ -44,11 +44,12 @@ def test_a_trigger_interval_is_read() -> None:
     ("options", "message"),
     [
         ({"trigger": "4s"}, "a trigger interval needs micro-batches, and the mode is realtime"),
-        ({"mode": "microbatch", "trigger": "-1s"}, "'-1s' is no duration"),
-        ({"mode": "microbatch", "trigger": "often"}, "'often' is no duration"),
+        ({"mode": "microbatch", "trigger": "-1s"}, "'-1s' is not a duration"),
+        ({"mode": "microbatch", "trigger": "often"}, "'often' is not a duration"),
         ({"profile": "fast"}, "unknown profile of spark 'fast'"),
         ({"conf__linger": "5"}, "setting 'linger' has no place to go"),
-        ({"conf__spark.master": "spark://a:7077"}, "is no setting of the session"),
+        ({"conf__spark.master": "spark://a:7077"}, "is not a setting of the session"),
+        ({"conf__spark.master": "local-cluster[2,1,1024]"}, "is not a setting of the session"),
         ({"treshold": "5"}, "unknown option of spark 'treshold'"),
     ],
 )
@@ -125,12 +126,12 @@ def test_state_lies_in_memory_unless_something_else_is_asked_for_or_needed() -> 
 @pytest.mark.parametrize(
     ("query", "options", "message"),
     [
-        (JOIN, {"store": "memory"}, "real-time mode keeps its state in RocksDB alone"),
+        (JOIN, {"store": "memory"}, "real-time mode can keep its state only in RocksDB"),
         (JOIN, {"store": "disk"}, "unknown store of spark 'disk'"),
         (
             JOIN,
             {"store": "memory", "mode": "microbatch", "state": "custom"},
-            "state=custom keeps its state in RocksDB alone",
+            "state=custom can keep its state only in RocksDB",
         ),
         (FILTER, {"store": "rocksdb"}, "q3 has no state"),
     ],

@@ -1,5 +1,7 @@
 """Addresses of Spark clusters, and what an application there is told."""
 
+import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from streamgauge.services.running import Options
 from streamgauge.services.spark import Settings, Spark, packages
 from streamgauge.services.spark.endpoint import SparkEndpoint, own_address, parse_spark, places
 from streamgauge.services.spark.executors import claim
+from streamgauge.services.spark.given import GivenSpark
 
 MASTERS = [
     "spark://10.0.0.1:7077",
@@ -27,6 +30,32 @@ def test_masters_are_read(master: str) -> None:
     assert found.private_settings() == {}
     assert found.settings()["spark.master"] == master
     assert found.settings()["spark.driver.host"] == "10.0.0.9"
+
+
+@pytest.mark.parametrize("master", ["k8s://https://127.0.0.1:6443", "yarn"])
+def test_executors_elsewhere_do_not_reach_a_loopback_address(
+    master: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "localhost")
+    with pytest.raises(NotReady, match=r"do not reach this machine at 127\.0\.0\.1"):
+        parse_spark(Given(master), {})
+
+
+def test_a_master_that_does_not_listen_is_refused() -> None:
+    with socket.socket() as closed, ExitStack() as stack:
+        closed.bind(("127.0.0.1", 0))
+        given = GivenSpark(SparkEndpoint(f"spark://127.0.0.1:{closed.getsockname()[1]}"))
+        with pytest.raises(NotReady, match="cannot use the Spark cluster"):
+            given.begin(stack, {})
+
+
+def test_pods_are_given_cpus_not_slots() -> None:
+    assert SparkEndpoint("yarn", "10.0.0.9").cpus(2) == {}
+    asked = SparkEndpoint("k8s://10.0.0.1", "10.0.0.9").cpus(2)
+    assert asked == {
+        "spark.kubernetes.executor.request.cores": "2",
+        "spark.kubernetes.executor.limit.cores": "2",
+    }
 
 
 @pytest.mark.parametrize(
@@ -81,6 +110,8 @@ def test_executors_elsewhere_have_a_python_of_their_own_and_are_sent_packages() 
     assert "spark.archives" not in there.endpoint.settings()
     near = Spark().given(SparkEndpoint("spark://127.0.0.1:1"), Settings(), Options())
     assert not near.endpoint.sends_packages
+    named = Spark().given(SparkEndpoint("spark://127.0.0.1:1"), Settings(python="p"), Options())
+    assert (named.endpoint.python, named.endpoint.sends_packages) == ("p", True)
 
 
 def test_settings_that_mean_nothing_to_a_kind_of_cluster_are_refused() -> None:

@@ -64,6 +64,37 @@ def test_a_task_finds_our_plug_ins_in_the_archive(tmp_path: Path) -> None:
     assert file.startswith(str(tmp_path / "unpacked"))
 
 
+LACKING = """
+import pkgutil, sys
+from importlib import import_module
+from importlib.metadata import packages_distributions
+
+there = {name.lower().replace("_", "-") for name in sys.argv[1:]}
+owners = packages_distributions().items()
+lacking = {top for top, of in owners if there.isdisjoint(o.lower().replace("_", "-") for o in of)}
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in lacking:
+            raise ModuleNotFoundError(f"no module named {name}")
+
+sys.meta_path.insert(0, Lacking())
+import streamgauge.validation.host_task, streamgauge.validation.tasks, streamgauge.workloads
+for each in pkgutil.walk_packages(streamgauge.workloads.__path__, "streamgauge.workloads."):
+    print(import_module(each.name).__name__)
+"""
+
+
+@pytest.mark.slow  # it loads PySpark
+def test_what_tasks_import_needs_no_more_than_executors_are_sent() -> None:
+    there = [*packages.locked_versions(), "pyspark", "py4j", "streamgauge"]
+    done = subprocess.run(
+        [sys.executable, "-c", LACKING, *there], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "streamgauge.workloads.espbench.spark" in done.stdout.splitlines()
+
+
 def test_secrets_lie_where_only_this_user_reads() -> None:
     folder = private_folder({"spark.authenticate.secret": "a\\b"})
     file = folder / "spark-defaults.conf"

@@ -55,14 +55,19 @@ def test_every_stage_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "became", "lanes"), [(1000.0, 1007.0, "53 × 19 lanes"), (3.0, 19.0, "1 × 19 lanes")]
+    ("rate", "became", "told"),
+    [
+        (1000.0, 1007.0, "1,000/s became 1,007/s: each of 53 × 19 lanes"),
+        (100_000.0, 99_997.0, "100,000/s became 99,997/s: each of 5,263 × 19 lanes"),
+        (2.5, 19.0, "2.5/s became 19/s: each of 1 × 19 lanes"),
+    ],
 )
 def test_a_rate_that_is_no_multiple_of_the_lanes_is_rounded_and_told(
-    rate: float, became: float, lanes: str
+    rate: float, became: float, told: str
 ) -> None:
     settled = settle(spec(rate=rate))
     assert settled.rate == became
-    assert lanes in settled.notes[0]
+    assert told in settled.notes[0]
     assert settle(settled) == settled
 
 
@@ -151,6 +156,48 @@ def test_what_cannot_be_parsed_comes_when_it_was_asked_for(stream: str) -> None:
     first = arrivals.schedule(asked).due(2499)
     broken = [record for record, told in enumerate(found) if told is None]
     assert broken == [first, first + 1, first + 2]
+
+
+@pytest.mark.parametrize(
+    ("stage", "bad", "reason"),
+    [
+        ("stage2", "1@10m", "by then the load is over, after 8 s"),
+        ("stage100", "1@1s/speed", "stage100 reads flow alone"),
+    ],
+)
+def test_bad_records_that_no_trial_would_have_are_refused(
+    stage: str, bad: str, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        settle(spec(stage, parameters={"bad": bad}))
+
+
+@pytest.mark.parametrize("stage", Ospbench.queries)
+def test_bad_records_that_a_short_trial_has_are_not_refused(stage: str) -> None:
+    settle(spec(stage, parameters={"bad": "7@1s"}, warmup_s=0.5, duration_s=3.0))
+    settle(spec("stage2", parameters={"bad": "1@1s/speed"}))
+
+
+@pytest.mark.parametrize(
+    ("stage", "rate", "options", "told"),
+    [
+        ("stage101", 100_000.0, {"method": "slices"}, "up to 6M values"),
+        ("stage101", 100_000.0, {"method": "bucket"}, "up to 30M values"),
+        ("stage100", 500_000.0, {}, "up to 1.895M groups"),
+        ("stage100", 50_000.0, {}, None),
+        ("stage3", 500_000.0, {}, None),
+    ],
+)
+def test_state_that_may_not_fit_into_memory_is_told_before(
+    stage: str, rate: float, options: dict[str, str], told: str | None
+) -> None:
+    changes: dict[str, Any] = {"engine": "spark", "duration_s": 60.0}
+    settled = settle(spec(stage, rate=rate, engine_options=options, **changes))
+    notes = [note for note in settled.notes if "at a time" in note]
+    assert (notes == []) if told is None else (told in notes[0] and "rocksdb" in notes[0])
+    assert settle(settled) == settled
+    asked = settle(spec(stage, rate=rate, engine_options={"store": "rocksdb"}, **changes))
+    assert not any("rocksdb" in note for note in asked.notes)
 
 
 def test_the_values_are_those_of_a_ring_whose_size_can_be_chosen() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from streamgauge.measure.columns import OUTPUTS, RECORDS
+from streamgauge.measure.columns import RECORDS
 from streamgauge.spec.answers import AnswerContext, Answers
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.theodolite.parameters import Parameters
@@ -62,9 +62,3 @@ def written(*lines: str, at_ms: int = BEGIN) -> pa.Table:
     }
     arrays = [pa.array(list(columns[field.name]), field.type) for field in RECORDS]
     return pa.table(arrays, schema=RECORDS)
-
-
-def with_values(outputs: pa.Table, values: Sequence[str]) -> pa.Table:
-    """Return outputs, or what is expected, with other values."""
-    cells = pa.array([value.encode() for value in values], pa.binary())
-    return outputs.set_column(OUTPUTS.get_field_index("value"), "value", cells)

@@ -85,3 +85,14 @@ def test_what_has_grown_is_told_again() -> None:
     for buffer in (stepwise, every):
         found = buffer.answer(grown, context(**SIZE))
         assert found["value"].to_pylist() == [f"{BEGIN},1,s_1,3,6,2,2,2,0".encode()]
+
+
+def test_a_record_is_answered_when_no_other_of_its_time_can_come() -> None:
+    buffer = make("uc3-sliding")
+    assert answer(buffer, record(0, 5, 1, 2.0), record(1, 200, 1, 4.0)) == [
+        f"{BEGIN + 5},1,s_1,0,1,2,2,2,2,0"
+    ]
+    assert answer(buffer, record(2, 200, 1, 6.0), record(3, 400, 2, 1.0)) == [
+        f"{BEGIN + 200},1,s_1,1,3,12,4,2,6,2.6666666666666665",
+        f"{BEGIN + 200},1,s_1,2,3,12,4,2,6,2.6666666666666665",
+    ]

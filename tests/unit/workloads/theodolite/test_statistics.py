@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from statistics import fmean, pvariance
+from statistics import fmean, median, pvariance
 
 import pyarrow as pa
 import pytest
@@ -14,6 +14,7 @@ from streamgauge.spec.trial import Counts
 from streamgauge.validation.tasks import logged_outputs
 from streamgauge.workloads.theodolite.answers import (
     EachStatistics,
+    SlidingStatistics,
     Statistics,
     StepwiseStatistics,
 )
@@ -29,6 +30,7 @@ from tests.unit.workloads.theodolite.records import (
 
 UC2, UC3 = Statistics("uc2"), Statistics("uc3")
 EVERY, STEPWISE = EachStatistics("uc3"), StepwiseStatistics("uc3")
+SLIDING = SlidingStatistics("uc3")
 CYCLE = {"attribute": "cycle:3:2s"}
 Sent = tuple[int, int, float]
 """Time, sensor, power."""
@@ -70,7 +72,7 @@ sendings = st.lists(
 ).map(sorted)
 
 
-@given(sendings, st.sampled_from([(4, 1), (3, 3), (6, 2)]))
+@given(sendings, st.sampled_from([(4, 1), (3, 3), (6, 2), (5, 2)]))
 def test_hopping_windows_agree_with_a_look_at_each_record(
     sent: list[Sent], window: tuple[int, int]
 ) -> None:
@@ -81,6 +83,46 @@ def test_hopping_windows_agree_with_a_look_at_each_record(
     assert found.keys() == expected.keys()
     for key, value in found.items():
         assert numbers(value) == pytest.approx(expected[key][-1], rel=1e-12, abs=1e-9)
+
+
+@given(sendings, st.sampled_from([(4, 1), (5, 2)]))
+def test_of_a_window_its_sum_or_its_median_may_be_told(
+    sent: list[Sent], window: tuple[int, int]
+) -> None:
+    size, slide = window
+    values: dict[str, list[float]] = defaultdict(list)
+    for at_ms, sensor, watts in sent:
+        for start in windows(BEGIN + at_ms, size * 1000, slide * 1000):
+            values[f"{start},{(BEGIN + at_ms) // 2000 % 3},s_{sensor}"].append(watts)
+    for aggregate, tell in {"sum": sum, "median": median}.items():
+        known = context(window=float(size), slide=float(slide), aggregate=aggregate, **CYCLE)
+        found = answered(UC3, [log_of(sent)], known)
+        assert {key: numbers(value) for key, value in found.items()} == {
+            key: [len(each), tell(each)] for key, each in values.items()
+        }
+
+
+def test_statistics_are_no_answer_where_a_sum_is_wanted() -> None:
+    known = context(window=4.0, slide=4.0, aggregate="sum", **CYCLE)
+    log = log_of([(0, 1, 2.0), (1, 1, 4.0)])
+    expected = UC3.merge(UC3.expected(log, known), known)
+    (key,) = expected["key"].to_pylist()
+    for told, right in (("2,6.0", 1), ("2,7.0", 0), ("2,6.0,3,2,4,1", 0), ("0,0,0,0,2,6.0", 0)):
+        outputs = logged_outputs(UC3, written(f"{key},{told}"))
+        counts = match(expected, outputs, UC3.agree).counts
+        assert (counts.correct, counts.wrong) == (right, 1 - right), told
+
+
+@pytest.mark.parametrize("answers", [UC2, UC3, SLIDING])
+def test_a_sum_is_no_answer_where_statistics_are_wanted(answers: Statistics) -> None:
+    known = context(window=4.0, slide=4.0, **CYCLE)
+    log = log_of([(0, 1, 2.0)])
+    expected = answers.merge(answers.expected(log, known), known)
+    (key,) = expected["key"].to_pylist()
+    for told, right in (("1,2.0,2,2,2,0", 1), ("1,2.0,2,2,3,0", 0), ("1,2.0", 0)):
+        outputs = logged_outputs(answers, written(f"{key},{told}"))
+        counts = match(expected, outputs, answers.agree).counts
+        assert (counts.correct, counts.wrong) == (right, 1 - right), told
 
 
 @given(sendings)

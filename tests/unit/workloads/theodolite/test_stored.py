@@ -57,7 +57,7 @@ def test_records_that_cannot_be_read_have_no_answer() -> None:
         ('{"id":4,"identifier":"s_1"}', False),
     ],
 )
-def test_all_three_fields_are_compared(text: str, right: bool) -> None:
+def test_all_fields_are_compared(text: str, right: bool) -> None:
     outputs = Stored().outputs(written(text))
     assert outputs["key"].to_pylist() == ["4"]
     assert Stored().agree(expected(), outputs).tolist() == [right]
@@ -71,6 +71,7 @@ def test_all_three_fields_are_compared(text: str, right: bool) -> None:
         ({"value_in_w": 12.5}, False),
         ({"timestamp": None}, False),
         ({"json": TEXT.replace("12.25", "12.5")}, False),
+        ({"json": TEXT.replace('"id":4', '"id":5')}, False),
         ({"json": None}, False),
         ({"written_ms": BEGIN}, False),
     ],

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from streamgauge.errors import UsageError
 from streamgauge.jobfile import JobSpec
-from streamgauge.planning import load_engine, settle
+from streamgauge.planning import load_engine, settle, trial_job
 from streamgauge.spec.form import JSON
-from streamgauge.spec.trial import TrialSpec
+from streamgauge.spec.trial import LoadSpec, TrialSpec
 from streamgauge.spec.values import Span
 from streamgauge.spec.workload import HasTables, PlansTrials, RemarksOnTrials, ShapesQueries
 from streamgauge.workloads.theodolite import Theodolite, data
@@ -20,20 +20,25 @@ from streamgauge.workloads.theodolite.spark_facts import FACTS
 from streamgauge.workloads.theodolite.state import open_groups
 
 
-def spec(query: str = "uc2", rate: float = 1000.0, **parameters: Any) -> TrialSpec:
-    return TrialSpec(
-        number=1,
-        workload="theodolite",
-        query=query,
-        parameters=Parameters(**parameters).model_dump(mode="json"),
-        engine="reference",
-        rate=rate,
-        duration_s=60.0,
-        warmup_s=0.0,
-    )
+def spec(
+    query: str = "uc2", rate: float = 1000.0, changes: Any = None, **parameters: Any
+) -> TrialSpec:
+    fields: dict[str, Any] = {
+        "number": 1,
+        "workload": "theodolite",
+        "query": query,
+        "parameters": Parameters(**parameters).model_dump(mode="json"),
+        "engine": "reference",
+        "rate": rate,
+        "duration_s": 60.0,
+        "warmup_s": 0.0,
+    }
+    return TrialSpec(**{**fields, **(changes or {})})
 
 
-def resolve(query: str, partitions: int = 1, rate: float = 1000.0, **options: str) -> JobSpec:
+def resolve(
+    query: str, partitions: int = 1, rate: float = 1000.0, quarter: int = 0, **options: str
+) -> JobSpec:
     job = JobSpec(
         workload="theodolite",
         query=query,
@@ -41,6 +46,7 @@ def resolve(query: str, partitions: int = 1, rate: float = 1000.0, **options: st
         partitions=partitions,
         seed=1,
         least_rate=rate / partitions,
+        quarter_records=quarter,
         options=options,
     )
     return load_engine("spark").resolve(job)
@@ -55,10 +61,8 @@ def test_every_query_is_there() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"window": "5s", "slide": "2s"}, r"\(5000 ms\) is no multiple of its slide \(2000 ms\)"),
-        ({"window": "2.5s"}, "no multiple of its slide"),
         ({"window": "30d"}, "2,592,000 windows of uc3, of 1,000 at most"),
-        ({"window": "1s", "slide": "2s"}, "no multiple"),
+        ({"window": "1s", "slide": "2s"}, "records between two windows would have no answer"),
         ({"window": "0s"}, "greater than 0"),
         ({"window": "41d", "slide": "1d"}, "less than or equal to 3456000"),
         ({"window": "1.5ms"}, "whole milliseconds"),
@@ -100,7 +104,8 @@ def test_windows_have_the_length_of_their_use_case_unless_one_is_given() -> None
         ("uc2", {"period": "500ms"}, 500),
         ("uc2", {"sensors": 10_000}, 10_000),
         ("uc2", {"sensors": 100, "period": "100ms"}, 100),
-        ("uc4-single", {"levels": 5, "sensors": 7}, 1024),
+        ("uc4-single", {"levels": 5}, 1024),
+        ("uc4-single", {"levels": 5, "sensors": 1024, "period": "1024ms"}, 1024),
     ],
 )
 def test_sensors_follow_from_two_of_three(
@@ -116,6 +121,10 @@ def test_a_rate_that_sensors_and_period_do_not_give_is_refused() -> None:
         settle(spec(sensors=100, period="1s"))
     with pytest.raises(UsageError, match="of 1,000,000 at most"):
         settle(spec(rate=100_000, period="1m"))
+    with pytest.raises(UsageError, match=r"256 sensors, children \^ levels, not 7"):
+        settle(spec("uc4-single", sensors=7))
+    with pytest.raises(UsageError, match="256 sensors that send every 500 ms send 512/s"):
+        settle(spec("uc4-single", rate=10.0, period="500ms"))
 
 
 def test_a_rate_that_is_no_multiple_of_the_sensors_is_rounded_and_said() -> None:
@@ -126,6 +135,28 @@ def test_a_rate_that_is_no_multiple_of_the_sensors_is_rounded_and_said() -> None
     assert settle(spec()).notes == ()
 
 
+def test_how_often_the_sensors_of_groups_send_is_told() -> None:
+    settled = settle(spec("uc4-single", rate=10.0))
+    assert settled.notes == ("the 256 sensors of the groups send every 25.6 s",)
+    assert settle(settled).notes == settled.notes
+    assert settle(spec("uc4-single", rate=256.0)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "senders", "delay_ms"),
+    [("uc2", 1, 0), ("uc2", 2, 2000), ("uc4-feedback", None, 2000), ("uc1-topic", 2, 0)],
+)
+def test_windows_wait_for_senders_that_may_overtake_each_other(
+    query: str, senders: int | None, delay_ms: int
+) -> None:
+    settled = settle(spec(query, changes={"load": LoadSpec(senders=senders)}))
+    assert Parameters.model_validate(settled.parameters).delay_ms == delay_ms
+    assert any("overtake" in note for note in settled.notes) == (delay_ms > 0)
+    assert settle(settled) == settled
+    asked = settle(spec(query, changes={"load": LoadSpec(senders=senders)}, delay="0s"))
+    assert asked.parameters["delay"] == 0
+
+
 def test_state_that_may_not_fit_into_memory_is_told_before() -> None:
     (note,) = settle(spec("uc3-final", rate=50_000.0)).notes
     assert "1.5M groups" in note
@@ -133,8 +164,58 @@ def test_state_that_may_not_fit_into_memory_is_told_before() -> None:
     hour = Parameters(window="30d", slide="1d")
     assert open_groups("uc3", hour, 10_000, 300.0) == 10_000 * 30 * 1
     assert open_groups("uc3", hour, 10_000, 7200.0) == 10_000 * 30 * 3
+    changes = {"engine": "spark", "engine_options": {"store": "rocksdb"}}
+    (note,) = settle(spec("uc3-final", 50_000.0, changes)).notes
+    assert "1.5M groups" in note
+    assert "rocksdb" not in note
     cycle = Parameters(attribute="cycle:7:1s")
     assert open_groups("uc3", cycle, 100, 60.0) == 100 * 30 * 7
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters", "method", "told"),
+    [
+        ("uc3-sliding", {}, None, "up to 1.5M values"),
+        ("uc3-final", {"aggregate": "median"}, "bucket", "up to 45M values"),
+        ("uc3-final", {"aggregate": "median"}, "slices", "up to 1.5M values"),
+        ("uc3-sliding", {"window": "1h", "slide": "1m"}, None, "up to 3.1M values"),
+    ],
+)
+def test_where_values_are_kept_they_are_counted(
+    query: str, parameters: dict[str, Any], method: str | None, told: str
+) -> None:
+    options = {} if method is None else {"method": method}
+    asked = spec(query, 50_000.0, {"engine_options": options, "engine": "spark"}, **parameters)
+    (note,) = settle(asked).notes
+    assert told in note
+    assert ("rocksdb" in note) == (query != "uc3-sliding")
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate"),
+    [
+        ("steps:1k/s@20s,0/s@10s,1k/s@20s", 800.0),
+        ("steps:1k/s@20s,0/s@1250ms,1k/s@20s", 900.0),
+        (None, 0.1),
+    ],
+)
+def test_sums_are_not_fed_back_while_no_record_comes(shape: str | None, rate: float) -> None:
+    changes = {"shape": shape}
+    with pytest.raises(UsageError, match=r"no record for 1.25 s at a time, a quarter"):
+        settle(spec("uc4-feedback", rate, changes))
+    settle(spec("uc4-single", rate, changes))
+    settle(spec("uc4-feedback", rate, changes, window="60s"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "most"), [(None, 1250), ("burst:1k/s,34x", 275), ("ramp:2k/s..4k/s@60s", 2500)]
+)
+def test_batches_are_as_long_as_the_emptiest_quarter_of_a_window_allows(
+    shape: str | None, most: int
+) -> None:
+    planned = settle(spec("uc4-feedback", changes={"shape": shape, "engine": "spark"}))
+    found = trial_job(planned).settings["source.maxOffsetsPerTrigger"]
+    assert int(found) == pytest.approx(most, rel=0.02)
 
 
 def test_with_feedback_the_load_goes_on_until_the_root_has_its_sums() -> None:
@@ -153,6 +234,11 @@ def test_a_new_hour_or_window_in_the_measured_time_is_told() -> None:
     assert "hour-of-day" in hours
     assert "each sensor was in one window more" in windows
     assert workload.remarks(spec("uc2", **days), span) == []
+    after = Span(midnight + 5_000, midnight + 60_000)
+    warmed_up = spec("uc3-update", **days).model_copy(update={"warmup_s": 6.0})
+    assert [
+        "1 s after the beginning of the load" in told for told in workload.remarks(warmed_up, after)
+    ] == [True, True]
     assert workload.remarks(spec("uc3-final"), Span(midnight, midnight + 60_000)) == []
 
 
@@ -227,6 +313,16 @@ def test_modes_that_cannot_give_the_answers_are_refused(query: str, mode: str, r
         resolve(query, mode=mode)
 
 
+@pytest.mark.parametrize("query", ["uc3-final", "uc3-update", "uc3-every", "uc3-sliding"])
+def test_hours_are_taken_from_utc(query: str) -> None:
+    zone = "conf.spark.sql.session.timeZone"
+    with pytest.raises(UsageError, match=r"the session of uc3-.* must be in UTC") as refused:
+        resolve(query, **{zone: "Asia/Tokyo"})
+    assert "-P zone" in refused.value.message
+    assert resolve(query, **{zone: "UTC"}).settings["spark.sql.session.timeZone"] == "UTC"
+    assert resolve("uc2", **{zone: "Asia/Tokyo"}).options[zone] == "Asia/Tokyo"
+
+
 def test_real_time_is_chosen_where_it_can_answer() -> None:
     real_time = {name for name in FACTS if resolve(name).mode == "realtime"}
     assert real_time == {"uc1-topic", "uc3-every"}
@@ -234,7 +330,7 @@ def test_real_time_is_chosen_where_it_can_answer() -> None:
 
 
 def test_no_batch_is_longer_than_a_part_of_a_window_where_sums_come_in_again() -> None:
-    settings = resolve("uc4-feedback", partitions=2, rate=10_000.0).settings
+    settings = resolve("uc4-feedback", partitions=2, quarter=12_500).settings
     assert settings["source.maxOffsetsPerTrigger"] == "12500"
     asked = resolve("uc4-feedback", **{"conf.source.maxOffsetsPerTrigger": "7"}).settings
     assert asked["source.maxOffsetsPerTrigger"] == "7"
@@ -263,6 +359,7 @@ def test_queries_with_windows_know_their_size() -> None:
         "uc3-final": 30_000,
         "uc3-update": None,
         "uc3-every": None,
+        "uc3-sliding": 30_000,
         "uc4-single": 5_000,
         "uc4-feedback": 5_000,
     }

@@ -46,7 +46,7 @@ class Batch:
     """Milliseconds spent in each of its phases."""
     whole_ms: float
     dropped: int = 0
-    """What came too late for it, as far as the engine tells."""
+    """What came too late for it, as far as the engine reports it."""
 
 
 def read_batches(file: Path, frame: Frame) -> list[Batch]:
@@ -86,11 +86,10 @@ def collections(file: Path, frame: Frame) -> dict[str, Json]:
 def describe(batches: list[Batch]) -> str:
     """Tell how many batches there were, how long they took and what they dropped."""
     took_ms = median(batch.whole_ms for batch in batches)
-    told = f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
+    summary = f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
     dropped = sum(batch.dropped for batch in batches)
-    return (
-        f"{told}; {dropped:,} rows came after the watermark and were dropped" if dropped else told
-    )
+    lost = f"; {dropped:,} rows came after the watermark and were dropped" if dropped else ""
+    return summary + lost
 
 
 def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
@@ -104,6 +103,6 @@ def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
                     continue
 
 
-def _batch(told: BatchReport, frame: Frame) -> Batch:
-    at_s = round((told.began_ms - frame.origin_ms) / 1000, 2)
-    return Batch(told.began_ms, at_s, told.phases, told.took_ms, told.dropped or 0)
+def _batch(reported: BatchReport, frame: Frame) -> Batch:
+    at_s = round((reported.began_ms - frame.origin_ms) / 1000, 2)
+    return Batch(reported.began_ms, at_s, reported.phases, reported.took_ms, reported.dropped or 0)

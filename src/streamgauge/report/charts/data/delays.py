@@ -18,7 +18,7 @@ Delay = tuple[float, float]
 
 
 def delays(batches: Sequence[Batch], trigger_s: float) -> list[Delay]:
-    """Return the delay of each batch but the first, whose trigger nobody knows."""
+    """Return the delay of each batch but the first, whose trigger is unknown."""
     every_ms = trigger_s * 1000
     return [
         (batch.at_s, batch.began_ms - _due_ms(before, batch, every_ms))

@@ -53,14 +53,14 @@ class Timeline:
         """Return the records per second that the engine pulled and that it finished.
 
         Args:
-            timely: Whether the engine told often enough what it had finished.
+            timely: Whether the engine reported often enough what it had finished.
         """
         known = {"pulled": "handed", **({"finished": "finished"} if timely else {})}
         there = {key: name for key, name in known.items() if name in self.table.column_names}
         return self._rates(there) if there else {}
 
     def queue(self) -> dict[str, Json]:
-        """Return the records that no engine had pulled, where a queue of the harness tells them."""
+        """Return the records not yet pulled, where a queue of the harness counts them."""
         if not {"log_end", "handed"} <= set(self.table.column_names):
             return {}
         at, end, handed = _known(self.table, "at", "log_end", "handed")
@@ -93,7 +93,7 @@ class Timeline:
         return self._sampled(there, 1.0, 2)
 
     def lag(self) -> Series | None:
-        """Return log end − finished work in records; None where the engine tells it too seldom."""
+        """Return log end − finished work in records; None if the engine reports it too seldom."""
         if not {"log_end", "finished"} <= set(self.table.column_names):
             return None
         at, end, finished = _known(self.table, "at", "log_end", "finished")
@@ -142,7 +142,7 @@ class Timeline:
 
 
 def read_ticks(file: Path) -> pa.Table:
-    """Read what a sender told of itself: how many records were due and sent, and when."""
+    """Read what a sender reported: how many records were due and sent, and when."""
     return pq.read_table(file, columns=["at_ms", "due", "sent"])
 
 

@@ -39,7 +39,7 @@ class TrialView:
     charts: dict[str, Json] = field(default_factory=dict)
     """Columns by the name of their chart."""
     said: dict[str, Json] = field(default_factory=dict)
-    """What is to be told beside a chart, by the chart's name."""
+    """What is to be said beside a chart, by the chart's name."""
     unreadable: list[str] = field(default_factory=list)
     histogram: Histogram | None = None
 
@@ -69,7 +69,7 @@ class TrialView:
 def view_trial(
     folder: RunFolder, result: TrialResult, most_singles: int, most_marks: int = 0
 ) -> TrialView:
-    """Read the files of a trial; what is missing or cut off is told, the rest is shown.
+    """Read the files of a trial; what is missing or cut off is reported, the rest is shown.
 
     Args:
         folder: The run.
@@ -85,8 +85,8 @@ def view_trial(
         if acts:
             says: list[Json] = [*dict.fromkeys(what for _, what in acts)]
             view.charts["acts"] = {"t": [at_s for at_s, _ in acts], "says": says}
-            told = "; ".join(f"{what} at {at_s:.0f} s" for at_s, what in acts)
-            view.said["singles"] = f"{view.said.get('singles', '')} Dashed: {told}.".strip()
+            listed = "; ".join(f"{what} at {at_s:.0f} s" for at_s, what in acts)
+            view.said["singles"] = f"{view.said.get('singles', '')} Dashed: {listed}.".strip()
     return view
 
 
@@ -110,7 +110,7 @@ class _Reader:
         self._read_batches(most_marks)
 
     def _open(self, name: str, read: Callable[[Path], T]) -> T | None:
-        """Read a file; one that is missing gives nothing, one that is cut off is told of."""
+        """Read a file; one that is missing gives nothing, one that is cut off is reported."""
         file = self.folder / name
         if not file.exists():
             return None
@@ -124,8 +124,8 @@ class _Reader:
 
     def _read_senders(self) -> None:
         files = sorted(self.folder.glob("sender*.parquet"))
-        told = [self._open(file.name, read_ticks) for file in files]
-        known = [ticks for ticks in told if ticks is not None and len(ticks)]
+        opened = (self._open(file.name, read_ticks) for file in files)
+        known = [ticks for ticks in opened if ticks is not None and len(ticks)]
         if known and len(known) == len(files):
             self.view.charts["input"] = sender_rates(known, self.frame)
 

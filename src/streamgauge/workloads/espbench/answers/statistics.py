@@ -23,7 +23,7 @@ from streamgauge.workloads.espbench.answers.columns import (
 )
 
 _AFTER = b"after"
-"""Begins the partial value that tells of a record in the next window."""
+"""Begins the partial value of a record in the next window."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ All records of a point meet in one place. A partial answer is a record: its key 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,7 +55,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class AnswersOfPairs:
+class AnswersOfPairs(ABC):
     """Answers that need both sides of a lane."""
 
     aligned: ClassVar[int] = 1
@@ -91,8 +92,9 @@ class AnswersOfPairs:
         """Tell which outputs say the same."""
         return self.line.agree(expected, outputs)
 
+    @abstractmethod
     def _answers(self, pairs: Pairs, parameters: Parameters) -> pa.Table:
-        raise NotImplementedError
+        """Return the answers that follow from these pairs."""
 
 
 def point_of(keys: pa.ChunkedArray) -> pa.Array:

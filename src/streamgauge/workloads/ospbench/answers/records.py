@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.measure.messages import Integers, headers, refuse
+from streamgauge.measure.messages import Integers, headers, refuse_json
 from streamgauge.spec.form import JSON
 from streamgauge.workloads.ospbench.data import SENTINEL
 
@@ -70,9 +69,9 @@ def measured(records: pa.Table) -> Measured:
         pc.extract_regex(values, pattern=pattern) for pattern in (_PLACE, _VALUE, _TIME)
     )
     right = pc.and_(pc.and_(pc.is_valid(place), pc.is_valid(value)), pc.is_valid(time))
-    _refuse_strangers(values.filter(pc.invert(right)))
+    refuse_json(values.filter(pc.invert(right)), "it is JSON, but neither flow nor speed")
     point = _text(place, "point")
-    told = Measured(
+    read = Measured(
         id=found.keys,
         point=point,
         lane=_text(place, "lane"),
@@ -88,7 +87,7 @@ def measured(records: pa.Table) -> Measured:
         appended=records["timestamp"].combine_chunks(),
     )
     ours = pc.and_(right, pc.not_equal(point, SENTINEL.decode()))
-    return told if pc.all(ours).as_py() is not False else told.where(ours)
+    return read if pc.all(ours).as_py() is not False else read.where(ours)
 
 
 def _text(found: pa.Array, name: str) -> pa.Array:
@@ -99,16 +98,6 @@ def milliseconds(times: pa.Array) -> pa.Array:
     """Read times in UTC as epoch milliseconds; null for empty text."""
     known = pc.if_else(pc.equal(times, ""), pa.scalar(None, pa.string()), times)
     return pc.multiply(pc.cast(pc.cast(known, pa.timestamp("s")), pa.int64()), 1000)
-
-
-def _refuse_strangers(values: pa.Array) -> None:
-    """Refuse what is no record of ours, but JSON: who could tell what is to be made of it?"""
-    for value in values.to_pylist():
-        try:
-            json.loads(value)
-        except ValueError:
-            continue
-        refuse(pa.array([value]), pa.array([True]), "it is JSON, but neither flow nor speed")
 
 
 def integers(texts: pa.Array | pa.ChunkedArray) -> Integers:

@@ -65,7 +65,7 @@ class Summed(AnswersOfPairs):
 
 
 def sums(pairs: Pairs, *, complete: bool) -> Sums:
-    """Sum up the pairs of each point and second, if wanted of the complete ones alone."""
+    """Sum up the pairs of each point and second, if wanted only of the complete ones."""
     new = (np.diff(pairs.point, prepend=-1) != 0) | (np.diff(pairs.second, prepend=-1) != 0)
     first = np.flatnonzero(new)
     lanes = np.diff(first, append=len(pairs))

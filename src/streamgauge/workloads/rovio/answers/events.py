@@ -15,7 +15,7 @@ from streamgauge.workloads.rovio.parameters import Parameters
 Booleans = npt.NDArray[np.bool_]
 
 OUT_OF_STEP_MS = 50
-"""Partitions may be so far out of step: no record is late for that alone."""
+"""Partitions may be so far out of step: no record is late only for that."""
 
 _RECORD = (
     r"^(?P<id>\d+);(?P<intended>\d+);(?P<delay>-?\d+);(?P<user>\d+);(?P<pack>\d+)"
@@ -58,11 +58,11 @@ def events(records: pa.Table, parameters: Parameters) -> Events:
     late = found.reached - event > parameters.allowed_delay_ms
     if "value" in records.column_names:  # partitions of the harness's queues are always in step
         late |= appended - event > parameters.allowed_delay_ms + OUT_OF_STEP_MS
-    told = Events(
+    read = Events(
         found.id, found.user, found.pack, found.price, event, found.intended, appended, late
     )
     ours = found.delay >= 0
-    return told if ours.all() else told.where(ours)
+    return read if ours.all() else read.where(ours)
 
 
 @dataclass(frozen=True)

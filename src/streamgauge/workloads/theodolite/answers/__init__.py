@@ -4,6 +4,7 @@ Plain NumPy and Arrow, shared with no engine.
 """
 
 from streamgauge.workloads.theodolite.answers.groups import GroupSums
+from streamgauge.workloads.theodolite.answers.sliding import SlidingStatistics
 from streamgauge.workloads.theodolite.answers.statistics import (
     EachStatistics,
     Statistics,
@@ -11,4 +12,12 @@ from streamgauge.workloads.theodolite.answers.statistics import (
 )
 from streamgauge.workloads.theodolite.answers.stored import Rows, Stored
 
-__all__ = ["EachStatistics", "GroupSums", "Rows", "Statistics", "StepwiseStatistics", "Stored"]
+__all__ = [
+    "EachStatistics",
+    "GroupSums",
+    "Rows",
+    "SlidingStatistics",
+    "Statistics",
+    "StepwiseStatistics",
+    "Stored",
+]

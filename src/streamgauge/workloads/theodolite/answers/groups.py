@@ -15,6 +15,7 @@ from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.theodolite.answers.readings import (
     NUMBER,
     Integers,
+    lines_like,
     numbers,
     packed,
     readings,
@@ -88,11 +89,10 @@ class GroupSums:
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with window and group as key."""
-        lines = pc.cast(records["value"].combine_chunks(), pa.string())
-        keys = pc.replace_substring_regex(lines, pattern=rf"(?:,[^,]*){{{_SUMS}}}$", replacement="")
-        readable = pc.match_substring_regex(lines, _LINE)
+        lines = lines_like(records["value"], _LINE)
+        sums = rf"(?:,[^,]*){{{_SUMS}}}$"
         columns = {
-            "key": pc.if_else(readable, keys, pa.scalar(None, pa.string())),
+            "key": pc.replace_substring_regex(lines, pattern=sums, replacement=""),
             "value": records["value"],
             "emitted": records["timestamp"],
         }

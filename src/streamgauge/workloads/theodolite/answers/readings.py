@@ -65,6 +65,13 @@ def unpacked(cells: pa.ChunkedArray, columns: int) -> list[Integers]:
     return [np.ascontiguousarray(table[:, column]) for column in range(columns)]
 
 
+def lines_like(values: pa.ChunkedArray, pattern: str) -> pa.Array:
+    """Return as text what matches a pattern; null for all else, which may be no text at all."""
+    raw = values.combine_chunks()
+    fits = pc.fill_null(pc.match_substring_regex(raw, pattern), False)
+    return pc.cast(pc.if_else(fits, raw, pa.scalar(None, pa.binary())), pa.string())
+
+
 def numbers(lines: pa.ChunkedArray, last: int) -> list[npt.NDArray[np.float64]]:
     """Read so many numbers at the end of each line, which must have them."""
     parts = pc.split_pattern(pc.cast(lines.combine_chunks(), pa.string()), ",")

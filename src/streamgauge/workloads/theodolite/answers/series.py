@@ -59,15 +59,19 @@ class Series:
         window_ms: int,
         slide_ms: int,
     ) -> None:
-        overlap = window_ms // slide_ms
+        most = -(-window_ms // slide_ms)
         newest = times_ms // slide_ms
-        first = int(newest.min(initial=np.iinfo(np.int64).max)) - overlap + 1
-        window = (newest - first)[:, None] - np.arange(overlap)
+        first = int(newest.min(initial=np.iinfo(np.int64).max)) - most + 1
+        window = (newest - first)[:, None] - np.arange(most)
         windows = int(window.max(initial=0)) + 1
         values = int(attribute.max(initial=0)) + 1
         code = ((sensor * values + attribute)[:, None] * windows + window).ravel()
+        place = np.arange(len(code))
+        if window_ms % slide_ms:
+            inside = times_ms[:, None] < (window + first) * slide_ms + window_ms
+            code, place = code[inside.ravel()], place[inside.ravel()]
         order = np.argsort(code, kind="stable")
-        code, self._row = code[order], order // overlap
+        code, self._row = code[order], place[order] // most
         self._starts = np.flatnonzero(np.diff(code, prepend=-1))
         found = code[self._starts]
         self.start_ms = (found % windows + first) * slide_ms
@@ -99,6 +103,14 @@ class Series:
             intended=np.maximum.reduceat(found.intended, starts),
             appended=np.maximum.reduceat(found.appended, starts),
         )
+
+    def medians(self, values: Integers) -> Floats:
+        """Return the median of the values of each."""
+        found = values[self._row]
+        found = found[np.lexsort((found, self.places))]
+        low, high = (self.lengths - 1) // 2, self.lengths // 2
+        middle: Floats = (found[self._starts + low] + found[self._starts + high]) / 2
+        return middle
 
     def each(self, rows: Summary) -> Summary:
         """Bring, for each row of each, this one and all before it together."""

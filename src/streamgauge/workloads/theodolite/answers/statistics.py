@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from streamgauge.spec.answers import AnswerContext
 from streamgauge.workloads.theodolite.answers.readings import (
     NUMBER,
     Integers,
+    lines_like,
     numbers,
     packed,
     readings,
@@ -24,12 +26,16 @@ from streamgauge.workloads.theodolite.answers.readings import (
 )
 from streamgauge.workloads.theodolite.answers.series import Series, Summary
 from streamgauge.workloads.theodolite.attributes import Attribute
+from streamgauge.workloads.theodolite.data import STEPS as STEPS_OF_WATT
 from streamgauge.workloads.theodolite.parameters import Parameters
 
 _STATISTICS = 6
-"""Numbers at the end of a line."""
-_EXACT = 5
-"""Of those, so many have one right value."""
+"""Numbers at the end of a line with all of them; the first is the count."""
+_VARIANCE = 5
+"""The place of the only one that depends on how it is computed."""
+_SUM = 2
+"""Numbers of a line that tells a sum."""
+_COUNT = r"\d{1,18}"
 _TOLERANCE = 1e-9
 
 
@@ -49,17 +55,20 @@ class _Sent:
 class Statistics:
     """`START,IDENTIFIER,count,sum,mean,min,max,variance`, the attribute behind START for uc3.
 
-    All records of a sensor are brought together, in the order in which they lie in the log.
+    A line may tell less of a window: its count and sum, or its count and median. All records of a
+    sensor are brought together, in the order in which they lie in the log.
     """
 
     case: str
     aligned: ClassVar[int] = 1
     merges: ClassVar[bool] = True
+    packs: ClassVar[tuple[str, ...]] = ("steps", "partition", "offset")
+    """What a partial answer hands on of a record."""
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
         """Return a row for each record, under its sensor."""
         found = readings(records)
-        place = [found[name].to_numpy() for name in ("steps", "partition", "offset")]
+        place = [pc.cast(found[name], pa.int64()).to_numpy() for name in self.packs]
         columns = {
             "key": found["identifier"],
             "value": packed(place),
@@ -77,45 +86,71 @@ class Statistics:
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Summarize each window of each sensor."""
         parameters = Parameters.model_validate(context.parameters)
+        told = _STATISTICS if self.case == "uc2" else told_by(parameters)
+        if told is None:
+            sent, windows = self._grown(partials, context)
+            summary = windows.last(sent.rows)
+            lines = medians_line(summary, windows.medians(sent.rows.total))
+        else:
+            sent, windows, summary = self._from_slices(partials, parameters)
+            lines = line(summary, told)
+        ends = pa.array(windows.start_ms + self._sizes(parameters)[0])
+        return rows_of(self._keys(sent.names, windows), lines, summary, ends)
+
+    def _from_slices(
+        self, partials: pa.Table, parameters: Parameters
+    ) -> tuple[_Sent, Series, Summary]:
+        """Summarize by slices: sensors that send often have fewer than records in many windows."""
         sent, (window_ms, slide_ms) = self._sent(partials, parameters), self._sizes(parameters)
-        # Sensors that send often have fewer slices than records to be in many windows.
-        slices = Series(sent.sensor, sent.attribute, sent.rows.intended, slide_ms, slide_ms)
+        piece_ms = math.gcd(window_ms, slide_ms)
+        slices = Series(sent.sensor, sent.attribute, sent.rows.intended, piece_ms, piece_ms)
         windows = Series(slices.sensor, slices.attribute, slices.start_ms, window_ms, slide_ms)
-        summary = windows.last(slices.last(sent.rows))
-        ends = pa.array(windows.start_ms + window_ms)
-        return _rows(self._keys(sent.names, windows), summary, ends)
+        return sent, windows, windows.last(slices.last(sent.rows))
 
     def outputs(self, records: pa.Table) -> pa.Table:
         """Return the outputs with window, attribute and sensor as key."""
-        lines = pc.cast(records["value"].combine_chunks(), pa.string())
-        readable = pc.match_substring_regex(lines, self._line)
-        keys = pc.replace_substring_regex(lines, pattern=self._after_key, replacement="")
+        lines = lines_like(records["value"], rf"^{self._key},{self._told}$")
         columns = {
-            "key": pc.if_else(readable, keys, pa.scalar(None, pa.string())),
+            "key": pc.replace_substring_regex(lines, rf"^({self._key}),.*$", r"\1"),
             "value": records["value"],
             "emitted": records["timestamp"],
         }
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which statistics are right, the variance within what its computation allows."""
-        ours, theirs = (numbers(table["value"], _STATISTICS) for table in (expected, outputs))
-        right = np.abs(ours[-1] - theirs[-1]) <= _TOLERANCE * (1 + ours[-1])
-        for mine, other in zip(ours[:_EXACT], theirs[:_EXACT], strict=True):
-            right &= mine == other
+        """Tell which numbers are right, the variance within what its computation allows."""
+        if not len(expected):
+            return np.zeros(0, dtype=np.bool_)
+        told = expected["value"][0].as_py().count(b",") + 1
+        commas = pc.count_substring(outputs["value"], ",").to_numpy()
+        right: npt.NDArray[np.bool_] = commas == self._before + told - 1
+        rows = np.flatnonzero(right)
+        ours, theirs = (numbers(table["value"].take(rows), told) for table in (expected, outputs))
+        for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            most = _TOLERANCE * (1 + mine) if place == _VARIANCE else 0
+            right[rows] &= np.abs(mine - other) <= most
         return right
 
     @property
-    def _fields(self) -> str:
-        return r"\d+,\d+," if self.case == "uc3" else r"\d+,"
+    def _key(self) -> str:
+        """Return what a key looks like."""
+        return self._names
 
     @property
-    def _line(self) -> str:
-        return rf"^{self._fields}s_(?:marker_)?\d+,\d+(?:,{NUMBER}){{{_STATISTICS - 1}}}$"
+    def _names(self) -> str:
+        """Return what stands before the numbers."""
+        fields = r"\d+,\d+," if self.case == "uc3" else r"\d+,"
+        return rf"{fields}s_(?:marker_)?\d+"
 
     @property
-    def _after_key(self) -> str:
-        return rf"(?:,[^,]*){{{_STATISTICS}}}$"
+    def _before(self) -> int:
+        """Return how many fields stand before the numbers."""
+        return self._names.count(",") + 1
+
+    @property
+    def _told(self) -> str:
+        """Return how the value of a key is written: all statistics, or two numbers."""
+        return rf"{_COUNT},{NUMBER}(?:(?:,{NUMBER}){{{_STATISTICS - 2}}})?"
 
     def _sent(self, partials: pa.Table, parameters: Parameters) -> _Sent:
         """Return what sensors sent, in the order of the log."""
@@ -153,7 +188,16 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class StepwiseStatistics(Statistics):
+class _GrowingStatistics(Statistics):
+    """All statistics of windows that are not over, of which outputs tell the count."""
+
+    @property
+    def _told(self) -> str:
+        return rf"{_COUNT}(?:,{NUMBER}){{{_STATISTICS - 1}}}"
+
+
+@dataclass(frozen=True)
+class StepwiseStatistics(_GrowingStatistics):
     """The same while a window is open: any output says what the first records amount to."""
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
@@ -177,7 +221,7 @@ class StepwiseStatistics(Statistics):
             "step": (rows[claimed], step[claimed]),
             "last": (rows[claimed], last[claimed]),
             "key": (rows[before], texts(keys.take(pa.array(place[before])), step[before])),
-            "value": (rows[before], _line(then)),
+            "value": (rows[before], line(then)),
             "intended": (rows[before], then.intended),
             "appended": (rows[before], then.appended),
         }
@@ -187,7 +231,7 @@ class StepwiseStatistics(Statistics):
 
 
 @dataclass(frozen=True)
-class EachStatistics(Statistics):
+class EachStatistics(_GrowingStatistics):
     """The same with an output for every record and window: the count is a part of the key."""
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
@@ -195,17 +239,28 @@ class EachStatistics(Statistics):
         sent, series = self._grown(partials, context)
         summary = series.each(sent.rows)
         keys = self._keys(sent.names, series).take(pa.array(series.places))
-        return _rows(texts(keys, summary.count), summary, pa.nulls(len(keys), pa.int64()))
+        no_end = pa.nulls(len(keys), pa.int64())
+        return rows_of(texts(keys, summary.count), line(summary), summary, no_end)
 
     @property
-    def _after_key(self) -> str:
-        return rf"(?:,[^,]*){{{_STATISTICS - 1}}}$"
+    def _key(self) -> str:
+        return rf"{self._names},\d+"
+
+    @property
+    def _told(self) -> str:
+        return rf"{NUMBER}(?:,{NUMBER}){{{_STATISTICS - 2}}}"
 
 
-def _rows(keys: pa.Array, summary: Summary, ends: pa.Array) -> pa.Table:
+def told_by(parameters: Parameters) -> int | None:
+    """Return how many statistics a window of uc3 has; None for its median."""
+    return {"sum": _SUM, "stats": _STATISTICS, "median": None}[parameters.aggregate]
+
+
+def rows_of(keys: pa.Array, told: pa.Array, summary: Summary, ends: pa.Array) -> pa.Table:
+    """Return answers under these keys."""
     columns = {
         "key": keys,
-        "value": _line(summary),
+        "value": told,
         "intended": summary.intended,
         "appended": summary.appended,
         "window_end": ends,
@@ -214,8 +269,14 @@ def _rows(keys: pa.Array, summary: Summary, ends: pa.Array) -> pa.Table:
     return pa.table(columns, schema=EXPECTED)
 
 
-def _line(summary: Summary) -> pa.Array:
-    return pc.cast(texts(*summary.numbers()), pa.binary())
+def line(summary: Summary, told: int = _STATISTICS) -> pa.Array:
+    """Write the first so many statistics of each."""
+    return pc.cast(texts(*summary.numbers()[:told]), pa.binary())
+
+
+def medians_line(summary: Summary, steps: npt.NDArray[np.float64]) -> pa.Array:
+    """Write count and median of each."""
+    return pc.cast(texts(summary.count, steps / STEPS_OF_WATT), pa.binary())
 
 
 def _spread(rows: Integers, cells: pa.Array, length: int) -> pa.Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +20,9 @@ from streamgauge.workloads.theodolite.answers.readings import NUMBER, readings
 
 CLOCKS_APART_MS = 5
 """In a valid trial clocks stand less than this apart."""
-_FIELDS = ("identifier", "timestamp", "value")
+_FIELDS = ("id", "identifier", "timestamp", "value")
 _STORED = (
-    r'^\s*\{\s*"id"\s*:\s*\d+\s*,\s*"identifier"\s*:\s*"(?P<identifier>[^"]*)"\s*,'
+    r'^\s*\{\s*"id"\s*:\s*(?P<id>\d{1,18})\s*,\s*"identifier"\s*:\s*"(?P<identifier>[^"]*)"\s*,'
     r'\s*"timestamp"\s*:\s*(?P<timestamp>\d{1,18})\s*,'
     rf'\s*"valueInW"\s*:\s*(?P<value>{NUMBER})\s*\}}\s*$'
 )
@@ -58,14 +59,12 @@ class Stored:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which outputs have the three fields of their record."""
+        """Tell which outputs have the fields of their record."""
         right = pc.fill_null(pc.equal(expected["value"], outputs["value"]), False).to_numpy()
         same = np.array(right, dtype=np.bool_)
         others = np.flatnonzero(~same)
         ours, theirs = (_read(table["value"].take(others)) for table in (expected, outputs))
-        equal = [pc.equal(mine, others_) for mine, others_ in zip(ours, theirs, strict=True)]
-        both = pc.fill_null(pc.and_(pc.and_(*equal[:2]), equal[2]), False)
-        same[others] = both.to_numpy(zero_copy_only=False)
+        same[others] = _all_equal(ours, theirs).to_numpy(zero_copy_only=False)
         return same
 
 
@@ -83,11 +82,7 @@ class Rows(Stored):
         """Return the JSON of each row, behind its columns where they say something else."""
         rows = tables["records"].combine_chunks()
         values = rows["json"].combine_chunks()
-        same = [
-            pc.equal(said, column)
-            for said, column in zip(_read(rows["json"]), _columns(rows), strict=True)
-        ]
-        agree = pc.fill_null(pc.and_(pc.and_(*same[:2]), same[2]), False)
+        agree = _all_equal(_read(rows["json"]), _columns(rows))
         columns = [pc.cast(column, pa.string()) for column in _columns(rows)]
         differing = pc.binary_join_element_wise(*columns, pc.cast(values, pa.string()), ",")
         value = pc.if_else(agree, pc.cast(values, pa.string()), differing)
@@ -102,8 +97,13 @@ class Rows(Stored):
 
 
 def _columns(rows: pa.Table) -> list[pa.Array]:
-    names = ("identifier", "timestamp", "value_in_w")
+    names = ("id", "identifier", "timestamp", "value_in_w")
     return [rows[name].combine_chunks() for name in names]
+
+
+def _all_equal(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> pa.Array:
+    """Tell in which rows all fields are there and the same."""
+    return pc.fill_null(reduce(pc.and_, map(pc.equal, ours, theirs)), False)
 
 
 def _json(found: pa.Table) -> pa.Array:
@@ -123,10 +123,10 @@ def _json(found: pa.Table) -> pa.Array:
 
 
 def _read(values: pa.ChunkedArray) -> list[pa.Array]:
-    """Return identifier, timestamp and power of each; null where they cannot be read."""
+    """Return id, identifier, timestamp and power of each; null where they cannot be read."""
     found = pc.extract_regex(pc.cast(values.combine_chunks(), pa.binary()), pattern=_STORED)
     known = pc.is_valid(found)
-    kinds = (pa.string(), pa.int64(), pa.float64())
+    kinds = (pa.int64(), pa.string(), pa.int64(), pa.float64())
     cells = (pc.cast(pc.struct_field(found, name), pa.string()) for name in _FIELDS)
     nothing = pa.scalar(None, pa.string())
     return [

@@ -1,0 +1,1 @@
+"""Aggregation in overlapping windows, by several methods with the same answers."""

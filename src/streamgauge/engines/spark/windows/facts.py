@@ -1,0 +1,67 @@
+"""What a workload's facts say of a query that computes windows; needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from streamgauge.jobfile import JobSpec
+from streamgauge.measure.window_methods import (
+    ADDITIONS,
+    METHOD,
+    METHODS,
+    OVERLAP,
+    PER_SECOND,
+    SIZE,
+    SLIDE,
+    Hopping,
+    Method,
+    additions,
+    cheapest,
+    choices,
+    cost_us,
+)
+
+AUTO = "auto"
+OPTIONS: Mapping[str, tuple[str, ...]] = {METHOD: (AUTO, *METHODS)}
+ROCKSDB: Mapping[str, str] = {METHOD: "pairs"}
+"""Spark keeps the state of Python in RocksDB alone."""
+
+Settled = Callable[[JobSpec, Mapping[str, str]], Mapping[str, str]]
+
+
+def by_cost(planned: Callable[[JobSpec], tuple[Hopping, float]]) -> Settled:
+    """Return what settles the method of a job.
+
+    Args:
+        planned: Tells a job's windows, and how many records a key has in a second.
+    """
+
+    def settled(job: JobSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:
+        windows, per_second = planned(job)
+        method, found = cast("Method", chosen[METHOD]), {}
+        if chosen[METHOD] == AUTO:
+            among = choices(job.options.get("store"))
+            method = cheapest(windows, per_second, among)
+            found = {f"{METHOD}.{AUTO}": _why(windows, per_second, among)}
+        added = additions(method, windows, per_second)
+        return {
+            METHOD: method,
+            OVERLAP: f"{windows.overlap:g}",
+            ADDITIONS: f"{added:g}",
+            SIZE: str(windows.size_ms),
+            SLIDE: str(windows.slide_ms),
+            PER_SECOND: f"{per_second:g}",
+            **found,
+        }
+
+    return settled
+
+
+def _why(windows: Hopping, per_second: float, among: Sequence[Method]) -> str:
+    costs = ", ".join(f"{name} {cost_us(name, windows, per_second):.1f}" for name in among)
+    of_key = per_second * windows.slide_ms / 1000
+    return (
+        f"{windows.overlap:g} windows overlap, a key has {of_key:.3g} records in a slide;"
+        f" estimated µs per record: {costs}"
+    )

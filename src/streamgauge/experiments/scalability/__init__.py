@@ -1,0 +1,1 @@
+"""How far load and resources go together: demand and capacity, found by search."""

@@ -1,0 +1,54 @@
+"""What a reader of the results should know before a run is started, though it can be done."""
+
+from __future__ import annotations
+
+import os
+
+from streamgauge.planning.parts import trials_of
+from streamgauge.services.spark.endpoint import SparkEndpoint
+from streamgauge.spec.run import RunSpec
+from streamgauge.spec.trial import TrialSpec
+
+
+def cautions(spec: RunSpec) -> list[str]:
+    """Say what keeps resources from being used as asked for."""
+    trials = list(trials_of(spec))
+    several = dict.fromkeys(trial.resources.instances for trial in trials if uneven(trial))
+    found = []
+    if several:
+        found.append(_uneven(spec.partitions, ", ".join(map(str, several))))
+    if SparkEndpoint.service not in spec.services:
+        found += _shared(trials)
+    return found
+
+
+def uneven(trial: TrialSpec) -> str | None:
+    """Tell where some instances read more partitions than others."""
+    instances = trial.resources.instances
+    if instances is None or trial.partitions % instances == 0:
+        return None
+    return _uneven(trial.partitions, str(instances))
+
+
+def _uneven(partitions: int, instances: str) -> str:
+    return (
+        f"{partitions} partition(s) are no multiple of {instances} instances: some read more than"
+        " others, and capacity grows in steps (--partitions)"
+    )
+
+
+def _shared(trials: list[TrialSpec]) -> list[str]:
+    """Tell where instances on this machine would share its CPUs."""
+    cpus = len(os.sched_getaffinity(0))
+    cut = max((_cores(trial) for trial in trials), default=0)
+    if cut <= cpus:
+        return []
+    return [
+        f"instances with {cut} cores in all are more than this machine's {cpus}: beyond that they"
+        " share CPUs, and more of them carry no more"
+    ]
+
+
+def _cores(trial: TrialSpec) -> int:
+    resources = trial.resources
+    return (resources.instances or 0) * resources.instance_cores

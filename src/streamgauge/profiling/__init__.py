@@ -1,0 +1,1 @@
+"""What sampled stacks say: tasks, costs, flame graphs. Nothing here looks at a process."""

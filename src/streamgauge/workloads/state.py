@@ -1,0 +1,59 @@
+"""How much an engine may have to remember at a time: told before the start where it is much."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from streamgauge.engines.spark.windows.facts import AUTO
+from streamgauge.measure.window_methods import METHOD, Hopping, Method, cheapest, choices
+from streamgauge.spec.trial import TrialSpec
+from streamgauge.units import format_count
+
+MUCH = 1_000_000
+"""From so many groups or values on."""
+_GROUP_BYTES = 300
+"""Of a group in the memory of Spark's state store, with what keeps it findable."""
+
+
+def method_of(spec: TrialSpec, windows: Hopping, per_second: float) -> Method:
+    """Return by which method hopping windows are computed.
+
+    Args:
+        spec: Tells what was asked for.
+        windows: Their length and distance.
+        per_second: How many records a key has in a second.
+    """
+    asked = spec.engine_options.get(METHOD, AUTO)
+    if asked != AUTO:
+        return cast("Method", asked)
+    return cheapest(windows, per_second, choices(spec.engine_options.get("store")))
+
+
+def values_kept(spec: TrialSpec, windows: Hopping, method: Method) -> float:
+    """Count the values that are kept where windows need all of theirs."""
+    copies = windows.overlap if method == "bucket" else 1
+    return spec.rate * min(windows.size_ms / 1000, spec.load_s) * copies
+
+
+def remark_on_groups(groups: float, *, on_disk: bool) -> str | None:
+    """Tell how many groups are open at a time, where they are many."""
+    size = f", some {groups * _GROUP_BYTES / 1e9:.1f} GB in memory" if not on_disk else ""
+    return _remark(groups, f"groups are open at a time{size}", on_disk=on_disk)
+
+
+def remark_on_values(values: float, *, on_disk: bool) -> str | None:
+    """Tell how many values are kept at a time, where they are many."""
+    return _remark(values, "values are kept at a time", on_disk=on_disk)
+
+
+def _remark(count: float, what: str, *, on_disk: bool) -> str | None:
+    if count < MUCH:
+        return None
+    advice = "" if on_disk else ", or to keep this on disk (on Spark -E store=rocksdb)"
+    kept = f"up to {format_count(count)} {what}"
+    return f"{kept}: an engine may need more memory{advice}"
+
+
+def is_on_disk(spec: TrialSpec, method: str | None = None) -> bool:
+    """Tell whether Spark keeps the state in RocksDB already, by what was asked for."""
+    return spec.engine_options.get("store") == "rocksdb" or method == "pairs"
