@@ -37,6 +37,9 @@ def run_owner(tmp_path: Path, body: str) -> subprocess.Popen[str]:
         from streamgauge import process
         log = Path(sys.argv[1])
         process.end_on_signals()
+        def wait():  # a signal just before a sleep is seen only after it
+            for _ in range(6000):
+                time.sleep(0.1)
     """
     program = textwrap.dedent(header) + textwrap.dedent(body)
     return subprocess.Popen(
@@ -115,7 +118,7 @@ def test_a_child_of_another_user_dies_with_us_too(tmp_path: Path) -> None:
         child = process.start(["sh", "-c", "id -un; exec sleep 600"], log=log, user=user)
         process.wait_until(lambda: (user or "") in child.log_tail(), child, 10, "child")
         print(child.pid, flush=True)
-        time.sleep(600)
+        wait()
         """,
     )
     with owner:
@@ -178,7 +181,7 @@ def test_nothing_is_left_however_the_owner_ends(tmp_path: Path, number: signal.S
         """
         with process.start(["sleep", "600"], log=log) as child:
             print(child.pid, flush=True)
-            time.sleep(600)
+            wait()
         """,
     )
     with owner:
@@ -203,7 +206,7 @@ def test_what_a_killed_owner_left_is_found_and_ended(tmp_path: Path) -> None:
         child = process.start(["sh", "-c", "setsid sleep 600 & echo $!; wait"], log=log)
         process.wait_until(lambda: child.log_tail().strip().isdigit(), child, 10, "child")
         print(child.log_tail(), flush=True)
-        time.sleep(600)
+        wait()
         """,
     )
     with owner:

@@ -17,6 +17,7 @@ from streamgauge.measure.window_methods import (
     SLIDE,
     Cost,
     Hopping,
+    Windowed,
     cheapest,
     choices,
     fitted,
@@ -143,7 +144,7 @@ def _windows(result: TrialResult) -> Windows | None:
         method=settings[METHOD],
         overlap=float(settings[OVERLAP]),
         additions=float(settings[ADDITIONS]),
-        auto=cheapest(hopping, float(settings[PER_SECOND]), among),
+        auto=cheapest(Windowed(hopping, float(settings[PER_SECOND]), result.spec.rate), among),
     )
 
 

@@ -71,52 +71,70 @@ class Hopping:
 
 
 @dataclass(frozen=True)
+class Windowed:
+    """What is put into windows."""
+
+    windows: Hopping
+    of_key: float
+    """Records of a key in a second."""
+    rate: float
+    """Records of all keys in a second."""
+
+
+@dataclass(frozen=True)
 class Cost:
     """What a method takes, in microseconds."""
 
     record: float
     """To read a record, and to add it to its slice if there are slices."""
     addition: float
-    """To add a record or a slice to a window."""
+    """To add a record to a window, or a row of the state to another."""
+    batch: float = 0.0
+    """What a batch takes beyond its records, more than with `bucket`."""
 
 
 COSTS: Mapping[Method, Cost] = {
-    "bucket": Cost(record=8.0, addition=0.24),
-    "slices": Cost(record=8.5, addition=0.22),
-    "pairs": Cost(record=25.0, addition=0.22),
+    "bucket": Cost(record=8.5, addition=0.12),
+    "slices": Cost(record=8.5, addition=0.38, batch=150_000),
+    "pairs": Cost(record=17.0, addition=0.07),
 }
 """Rough: only how they compare counts. `-x backlog` fits those of a machine."""
-_SLICE = 5
-"""Additions that to keep a slice, and to take it out again, is counted as."""
+_BATCH = 60_000
+"""Records of a batch, where a second has no more; the costs above were fitted to such batches."""
+_MORE_ROWS = 20
+"""Rows of a key that a batch touches beside those of the windows that its last record lies in."""
+_ROW = 2
+"""Additions that a row of the state is counted as."""
 
 
-def additions(method: Method, windows: Hopping, per_second: float) -> float:
+def additions(method: Method, windowed: Windowed) -> float:
     """Return how often something is added to a window, for each record.
 
-    `bucket` adds each record to every window that it lies in, the others each slice, and keep it
-    before. A slice stands for as many records as a key has in it.
+    `bucket` adds each record to every window that it lies in. Spark then sums up those of a batch
+    that have the same key and window before it looks up the row of its state. The others look up
+    rows of slices alone. A row stands for as many records as a key has in a slide or slice.
 
     Args:
         method: How the windows are computed.
-        windows: Which they are.
-        per_second: Records of a key.
+        windowed: What they are computed of.
     """
+    windows = windowed.windows
     slices = windows.slices(method)
-    if not slices:
-        return windows.overlap
-    in_slice = per_second * windows.slide_ms / 1000 / slices
-    return (windows.overlap + _SLICE) / max(1.0, in_slice)
+    together = windowed.of_key * windows.slide_ms / 1000 / (slices or 1.0)
+    rows = (windows.overlap + _MORE_ROWS) / max(1.0, together)
+    return rows if slices else windows.overlap + _ROW * rows
 
 
-def cost_us(method: Method, windows: Hopping, per_second: float) -> float:
+def cost_us(method: Method, windowed: Windowed) -> float:
     """Return what a record costs by the model, in microseconds."""
     cost = COSTS[method]
-    return cost.record + cost.addition * additions(method, windows, per_second)
+    batch = cost.batch / max(windowed.rate, _BATCH)
+    return cost.record + cost.addition * additions(method, windowed) + batch
 
 
-def cheapest(windows: Hopping, per_second: float, among: Sequence[Method] = METHODS) -> Method:
+def cheapest(windowed: Windowed, among: Sequence[Method] = METHODS) -> Method:
     """Return the method that costs least by the model."""
-    return min(among, key=lambda method: cost_us(method, windows, per_second))
+    return min(among, key=lambda method: cost_us(method, windowed))
 
 
 def choices(store: str | None) -> list[Method]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from streamgauge.engines.spark.windows.facts import AUTO
-from streamgauge.measure.window_methods import METHOD, Hopping, Method, cheapest, choices
+from streamgauge.measure.window_methods import METHOD, Hopping, Method, Windowed, cheapest, choices
 from streamgauge.spec.trial import TrialSpec
 from streamgauge.units import format_count
 
@@ -15,18 +15,18 @@ _GROUP_BYTES = 300
 """Of a group in the memory of Spark's state store, with what keeps it findable."""
 
 
-def method_of(spec: TrialSpec, windows: Hopping, per_second: float) -> Method:
+def method_of(spec: TrialSpec, windows: Hopping, of_key: float) -> Method:
     """Return by which method hopping windows are computed.
 
     Args:
         spec: Tells what was asked for.
         windows: Their length and distance.
-        per_second: How many records a key has in a second.
+        of_key: How many records a key has in a second.
     """
     asked = spec.engine_options.get(METHOD, AUTO)
     if asked != AUTO:
         return cast("Method", asked)
-    return cheapest(windows, per_second, choices(spec.engine_options.get("store")))
+    return cheapest(Windowed(windows, of_key, spec.rate), choices(spec.engine_options.get("store")))
 
 
 def values_kept(spec: TrialSpec, windows: Hopping, method: Method) -> float:

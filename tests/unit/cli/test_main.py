@@ -91,7 +91,7 @@ def test_ctrl_c(monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted\n"
 
 
-WAIT = "print('up', flush=True); time.sleep(600)"
+WAIT = "print('up', flush=True); [time.sleep(0.1) for _ in range(6000)]"
 MOMENTS = {
     "while an import makes a data class": f"tree.app = lambda **_: exec({WAIT!r})",
     "while we are imported": f"""

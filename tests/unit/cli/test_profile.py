@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,9 @@ def test_ctrl_c_ends_the_sampling_and_leaves_what_was_taken(
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", interrupted)
+    # Not `time.sleep` itself: threads of others call that as well.
+    ours = SimpleNamespace(monotonic=time.monotonic, sleep=interrupted)
+    monkeypatch.setattr("streamgauge.cli.profile.time", ours)
     words = ["--pid", str(os.getppid()), "--by", "procfs", "--output", str(tmp_path)]
     assert execute(["profile", *words]) == 130
     assert read_profile(tmp_path) is not None

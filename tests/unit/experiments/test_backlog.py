@@ -89,8 +89,8 @@ def test_what_auto_takes_is_compared_with_the_best_method_of_each_combination(
     make_trial: TrialMaker,
 ) -> None:
     history = [
-        worked_off(make_trial, 1, "bucket", 50.0, "1"),
-        worked_off(make_trial, 2, "bucket", 40.0, "1"),
+        worked_off(make_trial, 1, "pairs", 50.0, "1"),
+        worked_off(make_trial, 2, "pairs", 40.0, "1"),
         worked_off(make_trial, 3, "slices", 90.0, "1"),
         worked_off(make_trial, 4, "bucket", 10.0, "1000"),
         worked_off(make_trial, 5, "slices", 90.0, "1000"),
@@ -98,17 +98,17 @@ def test_what_auto_takes_is_compared_with_the_best_method_of_each_combination(
     ]
     rare, often = Backlog(make_run()).answer(history).auto
     assert rare.factors == {"P.period": "1"}
-    assert (rare.method, rare.of_best) == ("bucket", pytest.approx(0.5))
+    assert (rare.method, rare.of_best) == ("pairs", pytest.approx(0.5))
     assert (often.method, often.of_best) == ("slices", pytest.approx(1.0))
 
 
 def test_auto_may_take_a_method_that_was_not_measured(make_trial: TrialMaker) -> None:
     history = [
         worked_off(make_trial, 1, "slices", 10.0, "1"),
-        worked_off(make_trial, 2, "pairs", 90.0, "1"),
+        worked_off(make_trial, 2, "bucket", 90.0, "1"),
     ]
     (chosen,) = Backlog(make_run()).answer(history).auto
-    assert (chosen.method, chosen.of_best) == ("bucket", None)
+    assert (chosen.method, chosen.of_best) == ("pairs", None)
 
 
 def test_the_preset_tries_each_method_at_each_overlap() -> None:

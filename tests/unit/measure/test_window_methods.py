@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from streamgauge.measure.window_methods import (
     METHODS,
     Hopping,
+    Windowed,
     additions,
     cheapest,
     choices,
@@ -47,28 +48,43 @@ def test_a_slide_has_two_slices_at_most_where_windows_begin_and_end(windows: Hop
 
 
 def test_what_is_added_to_windows() -> None:
-    often, rarely = 100.0, 1.0
     windows = Hopping(60_000, 1_000)
-    assert additions("bucket", windows, often) == additions("bucket", windows, rarely) == 60
-    assert additions("slices", windows, often) == pytest.approx(0.65)
-    assert additions("slices", windows, rarely) == 65
-    nearly_coprime = Hopping(61_000, 60_000)
-    assert nearly_coprime.slices("slices") == 60
-    of_slice = 61 / 60 + 5
-    assert additions("slices", nearly_coprime, 1.0) == pytest.approx(of_slice)
-    assert additions("pairs", nearly_coprime, 1.0) == pytest.approx(of_slice / 30)
+    often, rarely = Windowed(windows, 100.0, 1e4), Windowed(windows, 1.0, 1e4)
+    assert additions("bucket", often) == pytest.approx(60 + 2 * 0.8)
+    assert additions("bucket", rarely) == 60 + 2 * 80
+    assert additions("slices", often) == additions("pairs", often) == pytest.approx(0.8)
+    assert additions("slices", rarely) == 80
+    nearly_coprime = Windowed(Hopping(61_000, 60_000), 1.0, 1e4)
+    assert nearly_coprime.windows.slices("slices") == 60
+    rows = 61 / 60 + 20
+    assert additions("slices", nearly_coprime) == pytest.approx(rows)
+    assert additions("pairs", nearly_coprime) == pytest.approx(rows / 30)
 
 
-@given(hoppings, st.floats(0.01, 1e5))
-def test_the_cheapest_method_costs_least(windows: Hopping, per_second: float) -> None:
-    costs = {method: cost_us(method, windows, per_second) for method in METHODS}
-    assert costs[cheapest(windows, per_second)] == min(costs.values())
+@given(hoppings, st.floats(0.01, 1e5), st.floats(1, 1e7))
+def test_the_cheapest_method_costs_least(windows: Hopping, of_key: float, rate: float) -> None:
+    windowed = Windowed(windows, of_key, rate)
+    costs = {method: cost_us(method, windowed) for method in METHODS}
+    assert costs[cheapest(windowed)] == min(costs.values())
 
 
-def test_windows_that_hardly_overlap_go_into_buckets_and_many_of_a_busy_key_do_not() -> None:
-    assert cheapest(Hopping(2_000, 2_000), 1000.0) == "bucket"
-    assert cheapest(Hopping(60_000, 1_000), 50.0) != "bucket"
-    assert cheapest(Hopping(60_000, 1_000), 1.0) == "bucket"
+@pytest.mark.parametrize(
+    ("overlap", "of_key", "method"),
+    [
+        (1, 1000.0, "bucket"),
+        (5, 50.0, "bucket"),
+        (60, 50.0, "slices"),
+        (60, 1.0, "pairs"),
+    ],
+)
+def test_what_is_taken(overlap: int, of_key: float, method: str) -> None:
+    assert cheapest(Windowed(Hopping(1_000 * overlap, 1_000), of_key, 10_000)) == method
+
+
+def test_a_second_aggregation_costs_less_for_a_record_the_more_there_are_in_a_batch() -> None:
+    windows = Hopping(5_000, 1_000)
+    assert cheapest(Windowed(windows, 1e4, 10_000)) == "bucket"
+    assert cheapest(Windowed(windows, 1e4, 2_000_000)) == "slices"
 
 
 def test_pairs_need_a_store_on_disk() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.windows import facts
 from streamgauge.jobfile import JobSpec
-from streamgauge.measure.window_methods import Hopping
+from streamgauge.measure.window_methods import Windowed
 from streamgauge.workloads.ospbench.data import LANES
 from streamgauge.workloads.ospbench.parameters import Parameters
 
@@ -72,15 +72,16 @@ def _when_over(reason: str, **more: Any) -> QueryFacts:
     )
 
 
-def _hopping(job: JobSpec) -> tuple[Hopping, float]:
+def _windowed(job: JobSpec) -> Windowed:
     """Tell the windows, and how many records a point has in a second: one of each lane."""
-    return Parameters.model_validate(job.parameters).hopping, sum(LANES) / len(LANES)
+    windows = Parameters.model_validate(job.parameters).hopping
+    return Windowed(windows, sum(LANES) / len(LANES), job.least_rate * job.partitions)
 
 
 _WINDOWS = _when_over(
     _OPEN_WINDOWS,
     options=facts.OPTIONS,
-    settled=facts.by_cost(_hopping),
+    settled=facts.by_cost(_windowed),
     rocksdb=facts.ROCKSDB,
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamgauge.engines.spark.facts import QueryFacts
 from streamgauge.engines.spark.windows import facts
 from streamgauge.jobfile import JobSpec
-from streamgauge.measure.window_methods import Hopping
+from streamgauge.measure.window_methods import Windowed
 from streamgauge.workloads.rovio.parameters import Parameters
 
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
@@ -15,11 +15,12 @@ _PER_RECORD = "it puts out a window after every record, and never says which out
 _NO_JOIN = "it has no join of two streams"
 
 
-def _hopping(job: JobSpec) -> tuple[Hopping, float]:
-    """Tell the windows, and how many purchases there are of a gem pack in a second."""
+def _windowed(job: JobSpec) -> Windowed:
+    """Tell how many purchases come in a second, and how many of them of a gem pack."""
     parameters = Parameters.model_validate(job.parameters)
     packs = 1 if parameters.keys == "single" else parameters.packs
-    return parameters.hopping, job.least_rate * job.partitions / packs
+    rate = job.least_rate * job.partitions
+    return Windowed(parameters.hopping, rate / packs, rate)
 
 
 FACTS: Mapping[str, QueryFacts] = {
@@ -27,7 +28,7 @@ FACTS: Mapping[str, QueryFacts] = {
         default="microbatch",
         refused={"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES},
         options=facts.OPTIONS,
-        settled=facts.by_cost(_hopping),
+        settled=facts.by_cost(_windowed),
         rocksdb=facts.ROCKSDB,
         watermark_delay_partitioned_ms=100,
         stateful=True,

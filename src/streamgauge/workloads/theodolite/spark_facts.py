@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamgauge.engines.spark.facts import Mode, QueryFacts
 from streamgauge.engines.spark.windows import facts
 from streamgauge.jobfile import JobSpec
-from streamgauge.measure.window_methods import Hopping
+from streamgauge.measure.window_methods import Windowed
 from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
 
@@ -35,19 +35,20 @@ def _paced(job: JobSpec) -> Mapping[str, str]:
     return {"source.maxOffsetsPerTrigger": str(max(_FEWEST_OFFSETS, job.quarter_records))}
 
 
-def _hopping(job: JobSpec) -> tuple[Hopping, float]:
-    """Tell the windows of uc3, and how many records there are of a key in a second.
+def _windowed(job: JobSpec) -> Windowed:
+    """Tell how many records come in a second, and how many of them of a key.
 
     A key is a sensor with an attribute: one that changes within a slide makes several keys of it.
     """
     parameters = Parameters.model_validate(job.parameters)
     windows, attribute = parameters.hopping, Attribute.parse(parameters.attribute)
+    rate = job.least_rate * job.partitions
     if parameters.sensors is None:
         of_sensor = 1 / (parameters.period or 1.0)
     else:
-        of_sensor = job.least_rate * job.partitions / parameters.sensors
+        of_sensor = rate / parameters.sensors
     keys = min(attribute.values, max(1.0, windows.slide_ms / attribute.step_ms))
-    return windows, of_sensor / keys
+    return Windowed(windows, of_sensor / keys, rate)
 
 
 FACTS: Mapping[str, QueryFacts] = {
@@ -65,7 +66,7 @@ FACTS: Mapping[str, QueryFacts] = {
         default="microbatch",
         refused=_FINAL,
         options=facts.OPTIONS,
-        settled=facts.by_cost(_hopping),
+        settled=facts.by_cost(_windowed),
         rocksdb=facts.ROCKSDB,
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,
         stateful=True,

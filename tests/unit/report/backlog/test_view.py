@@ -80,7 +80,7 @@ def test_what_auto_takes_stands_beside_the_best_method(tmp_path: Path) -> None:
         *("P.period", "P.window", "auto takes", "of the best")
     ]
     told = [[cell.strip() for cell in row] for row in rows[rows.index(header) + 2 :]]
-    assert told[1] == ["500ms", "30s", "bucket", "0.69"]
+    assert told[1] == ["500ms", "30s", "pairs", "1.00"]
     assert told[3] == ["10ms", "30s", "slices", "0.93"]
     assert "worst case: auto: bucket, 0.67 of the best, at P.period=500ms, P.window=500ms" in text
     assert "worst case: auto: bucket, 0.67 of the best" in str(report_page([folder]))

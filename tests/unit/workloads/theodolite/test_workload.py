@@ -158,7 +158,8 @@ def test_windows_wait_for_senders_that_may_overtake_each_other(
 
 
 def test_state_that_may_not_fit_into_memory_is_told_before() -> None:
-    (note,) = settle(spec("uc3-final", rate=50_000.0)).notes
+    in_memory = {"engine": "spark", "engine_options": {"method": "bucket"}}
+    (note,) = settle(spec("uc3-final", 50_000.0, in_memory)).notes
     assert "1.5M groups" in note
     assert "rocksdb" in note
     hour = Parameters(window="30d", slide="1d")

@@ -14,8 +14,8 @@ from streamgauge.measure.window_methods import (
     PER_SECOND,
     SIZE,
     SLIDE,
-    Hopping,
     Method,
+    Windowed,
     additions,
     cheapest,
     choices,
@@ -30,37 +30,39 @@ ROCKSDB: Mapping[str, str] = {METHOD: "pairs"}
 Settled = Callable[[JobSpec, Mapping[str, str]], Mapping[str, str]]
 
 
-def by_cost(planned: Callable[[JobSpec], tuple[Hopping, float]]) -> Settled:
+def by_cost(planned: Callable[[JobSpec], Windowed]) -> Settled:
     """Return what settles the method of a job.
 
     Args:
-        planned: Tells a job's windows, and how many records a key has in a second.
+        planned: Tells what a job puts into windows.
     """
 
     def settled(job: JobSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:
-        windows, per_second = planned(job)
+        windowed = planned(job)
+        windows = windowed.windows
         method, found = cast("Method", chosen[METHOD]), {}
         if chosen[METHOD] == AUTO:
             among = choices(job.options.get("store"))
-            method = cheapest(windows, per_second, among)
-            found = {f"{METHOD}.{AUTO}": _why(windows, per_second, among)}
-        added = additions(method, windows, per_second)
+            method = cheapest(windowed, among)
+            found = {f"{METHOD}.{AUTO}": _why(windowed, among)}
+        added = additions(method, windowed)
         return {
             METHOD: method,
             OVERLAP: f"{windows.overlap:g}",
             ADDITIONS: f"{added:g}",
             SIZE: str(windows.size_ms),
             SLIDE: str(windows.slide_ms),
-            PER_SECOND: f"{per_second:g}",
+            PER_SECOND: f"{windowed.of_key:g}",
             **found,
         }
 
     return settled
 
 
-def _why(windows: Hopping, per_second: float, among: Sequence[Method]) -> str:
-    costs = ", ".join(f"{name} {cost_us(name, windows, per_second):.1f}" for name in among)
-    of_key = per_second * windows.slide_ms / 1000
+def _why(windowed: Windowed, among: Sequence[Method]) -> str:
+    costs = ", ".join(f"{name} {cost_us(name, windowed):.1f}" for name in among)
+    windows = windowed.windows
+    of_key = windowed.of_key * windows.slide_ms / 1000
     return (
         f"{windows.overlap:g} windows overlap, a key has {of_key:.3g} records in a slide;"
         f" estimated µs per record: {costs}"

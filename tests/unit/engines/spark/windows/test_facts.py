@@ -91,4 +91,4 @@ def test_a_key_with_many_records_is_not_put_into_many_buckets() -> None:
     busy = {"window": 60.0, "slide": 1.0, "period": 0.01}
     settings = resolved("theodolite", "uc3-final", busy).settings
     assert settings["method"] != "bucket"
-    assert float(settings["method.additions"]) == pytest.approx(0.65)
+    assert float(settings["method.additions"]) == pytest.approx(0.8)
