@@ -28,7 +28,6 @@ from streamgauge.report.profile.profiled import Profiled
 
 RUNS = Path(__file__).parents[1] / "runs"
 _STACKS, _EACH, _FRAMES = 100_000, 100, 15_000
-_REPEATS = 5
 
 
 @benchmark("stacks")
@@ -50,7 +49,7 @@ def stacks() -> Iterator[Measurement]:
 @benchmark("profiling-cost", slow=True, makes_runs=True)
 def profiling_cost() -> Iterator[Measurement]:
     """The profiler on and off in turns, on ysb; the lower ends of both intervals."""
-    run = _run("ysb/topic", rates=["5k/s"], warmup="60s", duration="8m", profile="overhead")
+    run = _run("rank-overhead")
     (result,) = run.results
     for name in ("profiling.cpu", "profiling.latency"):
         yield Measurement(name, result.metrics.get(name, float("nan")), "x", None, None)
@@ -64,14 +63,7 @@ def profiling_cost() -> Iterator[Measurement]:
 @benchmark("profiling-shares", slow=True, makes_runs=True)
 def profiling_shares() -> Iterator[Measurement]:
     """Five repeats on ysb: how much shares differ, and what is not told."""
-    run = _run(
-        "ysb/topic",
-        rates=["5k/s"],
-        warmup="60s",
-        duration="1m",
-        repeats=_REPEATS,
-        experiment="efficiency",
-    )
+    run = _run("rank-consistency")
     points = run.answer.points  # type: ignore[union-attr]  # of that experiment
     worst = max(each.share_deviation or 0 for each in points[0].tasks if each.task != "total")
     yield at_most("profiling.deviation", 100 * worst, "points", 3)
@@ -82,8 +74,8 @@ def profiling_shares() -> Iterator[Measurement]:
     yield at_most("profiling.sampled", 100 * abs(1 - (profile.sampled or 0)), "%", 5)
 
 
-def _run(target: str, **settings: object) -> Run:
-    return streamgauge.run(target, runs=RUNS, cores=1, **settings)
+def _run(preset: str) -> Run:
+    return streamgauge.run("ysb/topic", preset=preset, runs=RUNS)
 
 
 def _profile(run: Run) -> Profile:

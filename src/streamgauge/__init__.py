@@ -13,7 +13,7 @@ __all__ = ["__version__", "compare", "open", "run"]
 
 
 def __getattr__(name: str) -> object:
-    # Only who asks pays: the API loads much, and reading the version takes 50 ms.
+    # Loaded on demand: the API imports a lot, and reading the version takes 50 ms.
     if name in ("compare", "open", "run"):
         from streamgauge import api
 

@@ -30,7 +30,7 @@ RUNS_DIR = "STREAMGAUGE_RUNS_DIR"
 
 
 def _runs(given: Path | str | None) -> Path:
-    """Return the folder of all runs: the one given, else that of the environment."""
+    """Return the folder of all runs: the one given, or that of the environment."""
     return Path(given or os.environ.get(RUNS_DIR) or "runs")
 
 
@@ -60,12 +60,12 @@ class Run:
 
     @property
     def answer(self) -> BaseModel | None:
-        """What the experiment concluded, by its own model; None while it has not."""
+        """What the experiment concluded, by its own model; None while there is no conclusion."""
         return read_answer(self.record)
 
     @property
     def results(self) -> list[TrialResult]:
-        """All that is known of each finished trial: every trial.json."""
+        """All that is known about each finished trial: every trial.json."""
         return self.folder.trials()
 
     @property
@@ -121,7 +121,7 @@ class RunComparison:
         return pa.Table.from_pylist(flat_rows(self.comparison))
 
     def chart(self) -> alt.TopLevelMixin | None:
-        """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
+        """Draw each metric's ratio with its interval around 1.0; None when there is no ratio."""
         from streamgauge.comparison.charts import forest
 
         return forest(self.comparison)
@@ -132,8 +132,8 @@ def run(target: str, *, runs: Path | str | None = None, **options: Any) -> Run:
 
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`.
-        runs: Folder of all runs; STREAMGAUGE_RUNS_DIR or `runs` when left out.
-        options: What the command line takes, by the names of a preset's fields:
+        runs: Folder of all runs; STREAMGAUGE_RUNS_DIR or `runs` by default.
+        options: The options of the command line, named like the fields of a preset:
             `rates=["10k/s"]`, `duration="1m"`, `engine="reference"`, `quick=True`.
     """
     spec = plan_run(target, {name: Asked(value) for name, value in options.items()})
@@ -156,7 +156,7 @@ def compare(base: Run | str, other: Run | str, *, runs: Path | str | None = None
 
 
 def _repeat_command(target: str, runs: Path | str | None, options: Mapping[str, Any]) -> list[str]:
-    """Return the words of a shell's line that repeats a run; no address in it keeps its user."""
+    """Return the words of a shell command that repeats a run; addresses lose their user info."""
     given = options if runs is None else {"runs": str(runs), **options}
     arguments = [f"{name}={_plain(value)!r}" for name, value in given.items()]
     code = f"import streamgauge; streamgauge.run({', '.join([repr(target), *arguments])})"
@@ -164,7 +164,7 @@ def _repeat_command(target: str, runs: Path | str | None, options: Mapping[str, 
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as a literal of Python's writes it."""
+    """Return a value in plain Python types, so that its `repr` is a literal."""
     if isinstance(value, str | Path):
         return without_user_info(str(value))
     if isinstance(value, Mapping):

@@ -3,7 +3,7 @@
     StreamgaugeError
     ├── UsageError            2    what was asked for makes no sense
     ├── NotReady              3    something this needs is missing, or another measurement runs
-    ├── Unmeasured            4    there is no measurement to speak of
+    ├── Unmeasured            4    there is no usable measurement
     │   ├── TrialFailed            the engine died or would not start
     │   └── TrialInvalid           broker, database, sender or clock spoiled the trial
     └── Interrupted         130    the user asked to stop
@@ -41,7 +41,7 @@ class NotReady(StreamgaugeError):
 
 
 class Unmeasured(StreamgaugeError):
-    """A trial gave nothing that can be called a measurement."""
+    """A trial gave no usable measurement."""
 
     exit_code = 4
 
@@ -51,7 +51,7 @@ class TrialFailed(Unmeasured):
 
 
 class TrialInvalid(Unmeasured):
-    """Broker, database, sender or clock spoiled the trial; says nothing of the engine."""
+    """Broker, database, sender or clock spoiled the trial; says nothing about the engine."""
 
 
 class Interrupted(StreamgaugeError):
@@ -78,10 +78,10 @@ def unknown_name(
     """Make the error for an unknown name: it lists the known ones and the nearest.
 
     Args:
-        kind: What the name should have been a name of: "workload", "metric".
+        kind: The kind of thing that was to be named: "workload", "metric".
         name: The name as given.
         known: All names it could have been.
-        listed: What to list instead of `known`, where those are too many.
+        listed: What to list instead of `known`, if those are too many.
     """
     known = sorted(known)
     guess = nearest(name, known)

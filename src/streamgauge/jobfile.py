@@ -24,14 +24,14 @@ JOB = "job.json"
 PROGRESS = "progress.jsonl"
 SCRATCH = "scratch"
 PLAN = "plan.txt"
-"""Names beside each other in the folder of a trial."""
+"""Names in the folder of a trial."""
 
 Fields = Mapping[str, Any]
 """An endpoint in the file: its fields without secrets."""
 
 
 class JobFileError(ValueError):
-    """The file is missing, or is no job file of this version."""
+    """The file is missing, or is not a job file of this version."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,13 @@ class JobSpec:
     cores: int | None = None
     """How many CPUs of this machine the engine may use, in one process; None for all."""
     instances: int | None = None
-    """How many there are of what does the engine's work; None for one process."""
+    """How many instances do the engine's work; None for one process."""
     instance_cores: int = 1
-    """CPUs that each may use."""
+    """CPUs that each instance may use."""
     instance_memory: int = 2 << 30
-    """Bytes of memory of each."""
+    """Bytes of memory of each instance."""
     instance_slots: int | None = None
-    """Tasks that each must run at once; None where there are no instances."""
+    """Tasks that each instance must run at once; None without instances."""
     checkpoint: str | None = None
     """URI of a folder for what the engine stores, which all instances share; None for `scratch`."""
     least_rate: float = 0.0
@@ -67,14 +67,15 @@ class JobSpec:
     does not read what it writes."""
     mode: str | None = None
     trigger_s: float | None = None
-    """The trigger interval that was asked for; None for as fast as possible."""
+    """The requested trigger interval; None for as fast as possible."""
     watermark_delay_ms: int = 0
     """How long the engine keeps a window open beyond its end."""
     closed_by_records: bool = False
-    """Whether the first record of the next window, in every partition, lets a window out: where
-    no watermark passes in time. Then the load may have no gaps, and markers go on around it."""
+    """Whether a window is only emitted after the first record of the next window in every
+    partition, since no watermark passes in time. Then the load may have no gaps, and markers are
+    also sent before and after it."""
     checkpoint_s: float | None = None
-    """Interval of checkpoints that each are a gap in the output; None where they are none."""
+    """Interval of checkpoints that each cause a gap in the output; None if they cause none."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """The engine's settings in force, as they are reported with the result."""
 
@@ -85,15 +86,15 @@ class JobFile(JobSpec):
 
     version: int = VERSION
     via: Fields
-    """By what the records travel: the broker, for the transport `kafka`."""
+    """What carries the records: the broker, for the transport `kafka`."""
     inputs: Mapping[str, str]
     """Topic of each input stream; other transports have names of their own kind."""
     configuration: Mapping[str, str] = field(default_factory=dict)
-    """The same of streams that were sent as a whole before the load."""
+    """The same for streams that were sent as a whole before the load."""
     internal: Mapping[str, str] = field(default_factory=dict)
-    """The same of streams that the query writes and reads itself."""
+    """The same for streams that the query writes and reads itself."""
     output: str | None
-    """The same of the output; None for a query that writes to a service."""
+    """The same for the output; None for a query that writes to a service."""
     group: str
     """Consumer group to which the engine may commit its offsets."""
     services: Mapping[str, Fields] = field(default_factory=dict)
@@ -101,16 +102,16 @@ class JobFile(JobSpec):
     cpus: Sequence[int] = ()
     """Numbers of the CPUs that the process is pinned to."""
     progress: str
-    """File to which the engine reports, a line of JSON each; see `ProgressWriter`."""
+    """File to which the engine reports, one line of JSON at a time; see `ProgressWriter`."""
     scratch: str
-    """Folder for what the engine needs only while it runs; it may not be there yet."""
+    """Folder for what the engine needs only while it runs; it may not exist yet."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read the file back.
 
         Raises:
-            JobFileError: It is missing, or says something else than expected.
+            JobFileError: It is missing, or does not say what was expected.
         """
         try:
             content = json.loads(path.read_bytes())
@@ -132,13 +133,13 @@ class JobFile(JobSpec):
 
     @property
     def job(self) -> JobSpec:
-        """Return what is to be run, without where."""
+        """Return what is to be run, without any locations."""
         names = [each.name for each in dataclasses.fields(JobSpec)]
         return JobSpec(**{name: getattr(self, name) for name in names})
 
 
 def variable(service: str, what: str = "") -> str:
-    """Name the environment variable of a service: its address, or what else belongs to it."""
+    """Name the environment variable of a service: of its address, or of another of its values."""
     words = ("STREAMGAUGE", *service.replace("-", "_").split("_"), *([what] if what else ()))
     return "_".join(words).upper()
 
@@ -166,12 +167,12 @@ class ProgressWriter:
         """Append one report.
 
         Args:
-            finished: Next offset to be read of every partition of each stream.
-            idle: Nothing was left to do just now.
+            finished: Next offset to be read in every partition of each stream.
+            idle: Whether there was nothing left to do.
             batch: The batch that has just finished: `began_ms` (epoch), `took_ms`, and where they
                 are known `phases` (milliseconds by name), `records`, `dropped`, `state_rows`
                 and `state_bytes`.
-            gc_ms: How long garbage was collected since the engine's start, in milliseconds.
+            gc_ms: Time spent on garbage collection since the engine's start, in milliseconds.
         """
         line: dict[str, Any] = {"at": self._clock(), "finished": dict(finished), "idle": idle}
         more = {"batch": None if batch is None else dict(batch), "gc_ms": gc_ms}

@@ -2,7 +2,7 @@
 
 `process.start` runs this file as `python -I -S launch.py OPTIONS PROGRAM ARGUMENT…`. Doing these
 steps in a small program of its own, and not between fork and exec, keeps them safe in a parent
-with many threads. It imports nothing of this package, so it starts in some 20 ms.
+with many threads. It imports nothing of this package, so it starts in about 20 ms.
 """
 
 from __future__ import annotations

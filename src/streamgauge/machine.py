@@ -21,13 +21,13 @@ from streamgauge.errors import NotReady
 NEEDED_MEMORY = 2 << 30
 """For broker, database, engine and validator together."""
 SPARE_MEMORY = 256 << 20
-"""With less than this left the machine begins to swap or to kill."""
+"""With less than this left, the machine starts to swap or to kill processes."""
 NEEDED_DISK = 2 << 30
-"""Beside the records of a trial."""
+"""In addition to the records of a trial."""
 SPARE_DISK = 1 << 30
 
 LOCK_NAME = "STREAMGAUGE_LOCK_NAME"
-"""Variable by which our tests, which measure nothing, take another lock."""
+"""Variable with which our tests, which measure nothing, choose another lock."""
 _held: set[bytes] = set()
 
 
@@ -35,9 +35,9 @@ _held: set[bytes] = set()
 def exclusive(what: str, address: bytes | None = None) -> Iterator[None]:
     """Hold this machine's measurement lock, for all users; refuse when it is held.
 
-    The lock is an abstract Unix socket: the kernel frees it with its process, however that ends.
-    It answers each connection with what runs and since when. Inside its own process it may be taken
-    again: a benchmark that holds it makes runs.
+    The lock is an abstract Unix socket: the kernel frees it when the process ends, for any reason.
+    It answers each connection with what runs and since when. The process that holds it may take it
+    again: a benchmark holds it while it makes runs.
     """
     address = address or f"\0{os.environ.get(LOCK_NAME, 'streamgauge-measurement')}".encode()
     if address in _held:
@@ -73,7 +73,7 @@ def exclusive(what: str, address: bytes | None = None) -> Iterator[None]:
 
 
 def is_here(host: str) -> bool:
-    """Tell whether a host's name or address is one of this machine's."""
+    """Return whether a host's name or address belongs to this machine."""
     if host in ("localhost", socket.gethostname(), socket.getfqdn()):
         return True
     interfaces = psutil.net_if_addrs().values()
@@ -81,12 +81,12 @@ def is_here(host: str) -> bool:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that can be had without swapping."""
+    """Return the bytes of memory that are available without swapping."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         name, _, amount = line.partition(":")
         if name == "MemAvailable":
             return int(amount.split()[0]) << 10
-    raise NotReady("the kernel does not tell how much memory is available")
+    raise NotReady("the kernel does not report how much memory is available")
 
 
 def describe() -> dict[str, str | int | float]:

@@ -96,15 +96,15 @@ _DECLARED = (
         "processing_latency.<statistic>",
         "s",
         "lower",
-        "The <statistic> of the time from the engine's taking in of an output's latest"
-        " contributing input to the append of the output.",
+        "The <statistic> of the time from the engine's intake of an output's latest contributing"
+        " input to the append of the output.",
     ),
     Metric(
         "pre_window_latency.<statistic>",
         "s",
         "lower",
-        "The <statistic> of the time from the event time of an output to the engine's taking in:"
-        " what is left of event_latency without processing_latency.",
+        "The <statistic> of the time from the event time of an output to the engine's intake:"
+        " event_latency without processing_latency.",
     ),
     Metric(
         "lateness.<statistic>",
@@ -150,15 +150,15 @@ _DECLARED = (
         "dropped.rate",
         "1/s",
         "lower",
-        "Rows that an operator dropped since they came after the watermark, per second, in the 5 s"
-        " with the most of them.",
+        "Rows that an operator dropped because they came after the watermark, per second, in the"
+        " 5 s with the most of them.",
     ),
     Metric(
         "batch.<statistic>",
         "s",
         "lower",
-        "The <statistic> of the time that the engine took for a batch, of those that ended in the"
-        " measured span.",
+        "The <statistic> of the time that the engine took for a batch, over the batches that ended"
+        " in the measured span.",
     ),
     Metric(
         "resources.cores", "cores", "none", "CPUs that the engine was given, over all instances."
@@ -286,7 +286,7 @@ _MEMBERS = {
 
 
 def is_role(name: str) -> bool:
-    """Tell whether metrics can be counted under a role of that name."""
+    """Return whether metrics can be counted under a role of that name."""
     return _MEMBERS["<role>"].fullmatch(name) is not None
 
 
@@ -333,7 +333,7 @@ def wholes(roles: Iterable[str]) -> list[str]:
 def metric(name: str) -> Metric:
     """Look a metric up by its full name; an unknown one lists the known and the nearest.
 
-    Any role and any network interface is taken: which there are is known when they are measured.
+    Any role and any network interface is accepted: they are only known once measured.
     """
     found = _expanded().get(name) or _open(name)
     if found is None:

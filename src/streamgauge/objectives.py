@@ -16,7 +16,7 @@ SIZES: Mapping[str, str] = {
     "cores": "resources.cores",
     "instances": "resources.instances",
 }
-"""What a bound may be a multiple of, and the metric that tells it of each trial."""
+"""What a bound may be a multiple of, and the metric with its value in each trial."""
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -29,7 +29,7 @@ _MULTIPLE = re.compile(r"(\S+?)\s*\*\s*(\w+)")
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """Whether an objective was met, and by what."""
+    """Whether an objective was met, and why."""
 
     met: bool
     reason: str
@@ -51,7 +51,7 @@ class Objective:
         return f"{self.metric.name} {self.operator} {bound}"
 
     def limit(self, metrics: Mapping[str, float]) -> float | None:
-        """Return the bound of a trial; None where what it is a multiple of is not known."""
+        """Return the bound of a trial; None if it is a multiple of an unknown size."""
         if self.of is None:
             return self.bound
         size = metrics.get(SIZES[self.of])
@@ -69,10 +69,10 @@ class Objective:
             return ObjectiveResult(
                 False, f"{absent} was not measured, or the sample does not carry it"
             )
-        told = f"{self.metric.name} is {self.metric.format(value)}"
+        reason = f"{self.metric.name} is {self.metric.format(value)}"
         if self.of is not None:
-            told += f", and {self.bound:g} * {self.of} is {self.metric.format(limit)}"
-        return ObjectiveResult(self.holds(value, limit), told)
+            reason += f", and {self.bound:g} * {self.of} is {self.metric.format(limit)}"
+        return ObjectiveResult(self.holds(value, limit), reason)
 
 
 def parse_objective(text: str) -> Objective:
@@ -80,7 +80,8 @@ def parse_objective(text: str) -> Objective:
     match = _OBJECTIVE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{text!r} is no objective", "Write it like 'latency.p99<2s' or 'lag.trend<0.05*rate'."
+            f"{text!r} is not an objective",
+            "Write it like 'latency.p99<2s' or 'lag.trend<0.05*rate'.",
         )
     bounded = metric(match[1])
     if multiple := _MULTIPLE.fullmatch(match[3]):
@@ -91,7 +92,7 @@ def parse_objective(text: str) -> Objective:
 def _multiple(text: str, factor: str, of: str) -> tuple[float, str]:
     if of not in SIZES:
         raise UsageError(
-            f"{text!r}: a bound is no multiple of {of}",
+            f"{text!r}: a bound cannot be a multiple of {of}",
             f"Write FACTOR*NAME with one of {', '.join(SIZES)}.",
         )
     return parse_count(factor), of

@@ -1,4 +1,4 @@
-"""Child processes: start, wait, stop; none outlives us.
+"""Start, wait for and stop child processes; none outlives us.
 
 A child is the leader of its own session, writes to a log file and dies with us by the
 parent-death signal, even when we are killed with SIGKILL. That signal reaches the direct child
@@ -57,8 +57,8 @@ def start(
         affinity: Numbers of the CPUs the program may use.
         stop_signal: What asks this program to end.
         death_signal: What the program gets when we die.
-        pipe_stdin: Speak to the child through `Process.stdin`.
-        pipe_stdout: Hear the child through `Process.stdout`; stderr still goes to the log.
+        pipe_stdin: Write to the child through `Process.stdin`.
+        pipe_stdout: Read from the child through `Process.stdout`; stderr still goes to the log.
         detached: Let the child outlive us; it belongs to this folder and is a leftover once the
             folder is gone.
 
@@ -110,7 +110,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Tell whether the child still runs."""
+        """Return whether the child still runs."""
         return not self.wait(0)
 
     @property
@@ -141,7 +141,7 @@ class Process:
 
     def release(self) -> None:
         """Let a detached child go: from now on it is not ours to wait for."""
-        self._child.returncode = 0  # else Python warns of a child left running
+        self._child.returncode = 0  # otherwise Python warns about a child left running
 
     def log_tail(self, lines: int = 20) -> str:
         """Return the last lines of the log."""
@@ -158,7 +158,7 @@ class Process:
         self.stop()
 
     def _signal(self, number: signal.Signals) -> None:
-        # The child is not reaped yet, so its number cannot belong to anybody else.
+        # The child is not reaped yet, so its number cannot belong to another process.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
@@ -185,7 +185,7 @@ def wait_until(
     """Return once `ready()` holds.
 
     Raises:
-        NotReady: The child ended before, or the limit passed; the message carries its log's end.
+        NotReady: The child ended first, or the limit passed; the message has the end of its log.
     """
     deadline = clock() + timeout_s
     while not ready():
@@ -224,7 +224,7 @@ def end_undisturbed() -> None:
 
 
 def asked_to_end() -> bool:
-    """Tell whether a signal has asked this program to end."""
+    """Return whether a signal has asked this program to end."""
     return _asked_to_end
 
 
@@ -252,7 +252,7 @@ def log_tail(log: Path, lines: int = 20) -> str:
 
 @dataclass(frozen=True)
 class Seen:
-    """A process as it was seen: its number and its start, since numbers are used again."""
+    """A process as it was seen: its number and its start, since numbers are reused."""
 
     pid: int
     started: int
@@ -260,7 +260,7 @@ class Seen:
 
     @classmethod
     def of(cls, pid: int) -> Seen | None:
-        """Look at a running process; None if there is none of that number."""
+        """Look at a running process; None if there is none with that number."""
         try:
             stat = Path(f"/proc/{pid}/stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
@@ -270,12 +270,12 @@ class Seen:
 
     @property
     def alive(self) -> bool:
-        """Tell whether this very process still runs."""
+        """Return whether this very process still runs."""
         return Seen.of(self.pid) == self
 
     @property
     def marker(self) -> str | None:
-        """Return the marker in its environment: None without one, or where we may not look."""
+        """Return the marker in its environment; None if there is none or we may not read it."""
         try:
             environ = Path(f"/proc/{self.pid}/environ").read_bytes()
         except OSError:
@@ -308,12 +308,12 @@ def leftovers() -> list[Seen]:
 
 
 def belongs(seen: Seen, folder: Path) -> bool:
-    """Tell whether a process was started detached for this folder."""
+    """Return whether a process was started detached for this folder."""
     marker = seen.marker
     if marker is not None:
         return marker == _marker(folder)
-    # Root without the right to trace cannot read the environment of a child that changed its
-    # user, but its arguments: they hold the folder's name, of which there is only one.
+    # Root without the right to trace cannot read the environment of a child that changed its user.
+    # It can read the arguments, which hold the folder's unique name.
     try:
         return os.fsencode(folder.name) in Path(f"/proc/{seen.pid}/cmdline").read_bytes()
     except OSError:
@@ -329,7 +329,7 @@ def _marked() -> Iterator[tuple[Seen, str]]:
 
 
 def _is_here(pid: int) -> bool:
-    """Tell whether a process sees the processes and files that we see.
+    """Return whether a process sees the processes and files that we see.
 
     Seen from outside its container, the owner of a living process looks gone.
     """

@@ -1,6 +1,6 @@
 """Plug-ins by name: services, transports, workloads, engines, experiments …; loaded lazily.
 
-They are found through entry points. Packages of others register theirs in the groups that ours use.
+They are found through entry points. Third-party packages register theirs in the same groups.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def load(group: Group, name: str) -> Any: ...
 
 
 def load(group: Group, name: str) -> Any:
-    """Return what is registered under a name; that it is of its kind is taken on trust.
+    """Return what is registered under a name; its type is not checked.
 
     Raises:
         UsageError: Nothing is registered under that name, or two things are.
@@ -75,7 +75,7 @@ def load(group: Group, name: str) -> Any:
         return entry.load()
     except ModuleNotFoundError as error:
         raise _missing(what, entry, error) from error
-    except Exception as error:  # whatever somebody else's module does when it is imported
+    except Exception as error:  # a third-party module may raise anything on import
         owner = entry.dist.name if entry.dist else entry.module.partition(".")[0]
         raise NotReady(
             f"{what} does not load: {type(error).__name__}: {error}",
@@ -97,7 +97,7 @@ def transport(name: str) -> Transport:
 
 
 def implementation(name: str, engine: str, group: Group = "workloads") -> ModuleType:
-    """Return a plug-in's file for an engine, as `streamgauge.workloads.espbench.spark`.
+    """Return a plug-in's file for an engine, such as `streamgauge.workloads.espbench.spark`.
 
     Raises:
         UsageError: The plug-in has none for that engine.
@@ -107,7 +107,7 @@ def implementation(name: str, engine: str, group: Group = "workloads") -> Module
 
 
 def facts(workload: str, engine: str) -> ModuleType:
-    """Return what is known of a workload's queries on an engine: `….espbench.spark_facts`.
+    """Return what is known about a workload's queries on an engine: `….espbench.spark_facts`.
 
     It needs none of the packages that the queries themselves need.
 
@@ -139,7 +139,7 @@ def _of_engine(group: Group, name: str, engine: str, suffix: str) -> ModuleType:
 
 
 def _has(entry: EntryPoint, engine: str) -> bool:
-    """Tell whether a plug-in has a file for an engine."""
+    """Return whether a plug-in has a file for an engine."""
     try:
         return find_spec(f"{entry.module}.{engine.replace('-', '_')}") is not None
     except ImportError:
@@ -154,13 +154,13 @@ def _entry(group: Group, name: str) -> EntryPoint:
     if others:
         values = " and ".join(each.value for each in entries[name])
         raise UsageError(
-            f"there are two {group} of the name {name!r}: {values}",
+            f"there are two {group} with the name {name!r}: {values}",
             "Remove one of their packages.",
         )
     return entry
 
 
-@cache  # to look through all installed packages takes milliseconds, and a plan asks dozens of times
+@cache  # searching all installed packages takes milliseconds, and a plan asks dozens of times
 def _entries(group: Group) -> dict[str, list[EntryPoint]]:
     """Return what is registered under each name: one thing, unless packages disagree."""
     found: dict[str, list[EntryPoint]] = {}

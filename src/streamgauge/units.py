@@ -11,7 +11,7 @@ import re
 from streamgauge.errors import UsageError
 
 CLOCK_S = 0.001
-"""Resolution of append times, and so of every percentile of what is taken from them."""
+"""Resolution of append times, and so of every percentile computed from them."""
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _RATE = re.compile(rf"({_NUMBER})\s*([kKMG]?)\s*(?:/\s*(s|sec|min|m|h))?")
 _COUNT = re.compile(rf"({_NUMBER})\s*([kKMG]?)")
@@ -112,7 +112,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_latency(seconds: float) -> str:
-    """Write a latency as far as append times tell it: they count milliseconds."""
+    """Write a latency no finer than append times, which count milliseconds."""
     return "< 1 ms" if 0 <= seconds < CLOCK_S else format_duration(seconds)
 
 

@@ -34,7 +34,7 @@ def interrupt(
         command.send_signal(signal.SIGINT)
         _, stderr = command.communicate()
     assert command.returncode == 130, (phase, stderr.decode())
-    assert "Go on with it: streamgauge run --resume" in stderr.decode(), phase
+    assert "Resume it: streamgauge run --resume" in stderr.decode(), phase
     assert "Traceback" not in stderr.decode(), phase
     assert not ours("streamgauge.load"), phase
     assert not ours("streamgauge.engines"), phase

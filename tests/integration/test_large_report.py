@@ -17,5 +17,5 @@ def test_ten_million_latencies_make_a_small_report(tmp_path: Path) -> None:
     place = folder.trial_folder(spec.number) / "latency.parquet"
     pq.write_table(latencies(spec, OUTPUTS), place, compression="zstd")
     page = write_report(folder)
-    assert f"of {OUTPUTS:,}: some, evenly chosen" in page.read_text("utf-8")
+    assert f"of {OUTPUTS:,} are shown: some, evenly chosen" in page.read_text("utf-8")
     assert page.stat().st_size <= MOST_BYTES

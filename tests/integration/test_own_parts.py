@@ -112,4 +112,4 @@ def test_an_act_that_is_late_spoils_the_trial(bench: Bench, tmp_path: Path) -> N
     assert result.cause is not None
     assert result.cause.startswith("something slow, but that began ")
     assert re.search(r" late and took [1-9]", result.cause)
-    assert result.cause.endswith("; both together may be 1 s")
+    assert result.cause.endswith("; both together may take 1 s")

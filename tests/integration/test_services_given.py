@@ -156,7 +156,7 @@ def compile_java(source: Path, class_path: list[Path]) -> None:
         ("LogAppendTime", TIMESTAMP_LOG_APPEND_TIME, None),
         ("CreateTime", TIMESTAMP_LOG_APPEND_TIME, "message.timestamp.type=CreateTime"),
         ("LogAppendTime", TIMESTAMP_CREATE_TIME, "does not stamp records with its own time"),
-        ("LogAppendTime", None, "does not give back a record"),
+        ("LogAppendTime", None, "does not return a record"),
     ],
 )
 def test_time_stamps_are_believed_only_when_seen(

@@ -71,7 +71,7 @@ def test_parameters_are_parsed() -> None:
         ({"rates": ["１k/s"]}, "is not a rate"),
         ({"partitions": "１"}, "is not a whole number"),
         ({"partitions": 999_999}, "partitions must be at most 1000"),
-        ({"repeats": 99_999_999}, "a run has 10,000 at most"),
+        ({"repeats": 99_999_999}, "a run can have at most 10,000"),
         ({"repeats": "many"}, "repeats: 'many' is not a whole number"),
         ({"kafka": ""}, "Kafka address ''"),
         ({"kafka": "foo"}, "Kafka address 'foo'"),
@@ -114,7 +114,7 @@ def test_bad_input_is_named(asked: dict[str, object], part: str) -> None:
     ("asked", "part"),
     [
         ({"vary": {"seed": "1,2"}}, "seed must have one value"),
-        ({"repeats": 2}, "decides itself what to repeat"),
+        ({"repeats": 2}, "itself decides what to repeat"),
         ({"objectives": ("latency.p99<1s",)}, "an answer of its own"),
     ],
 )
@@ -314,7 +314,7 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
     ("asked", "part"),
     [
         ({"experiment_options": {"after": "50%"}}, "unknown parameter of fixed-rate 'after'"),
-        ({"experiment": "broker", "survey": True}, "broker searches nothing"),
+        ({"experiment": "broker", "survey": True}, "broker does not search"),
         (
             {"experiment": "sustainable", "experiment_options": {"after": "half"}},
             "-X after: 'half' is neither a share of the rate",
@@ -327,8 +327,8 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
         ({"experiment": "broker", "engine": "reference"}, "has no engine"),
         ({"partitions": "many"}, "not a whole number"),
         ({"senders": "spark"}, "unknown kind of senders"),
-        ({"senders": "spark="}, "no Spark cluster"),
-        ({"senders": "spark=spark://a"}, "no Spark cluster"),
+        ({"senders": "spark="}, "not a Spark cluster"),
+        ({"senders": "spark=spark://a"}, "not a Spark cluster"),
         ({"senders": "spark=spark://a:1", "load": {"source": "stream"}}, "cannot stream payloads"),
         ({"spark_master": "spark://a:1"}, "unknown setting"),
         ({"senders": "sprk"}, "sprk"),
@@ -337,7 +337,7 @@ def test_an_experiment_with_an_engine_of_its_own_takes_no_other() -> None:
             {"instances": "2", "cores": "1", "engine": "spark"},
             "--cores is for an engine in one process",
         ),
-        ({"instance_cores": "2"}, "--instance-cores is that of each instance"),
+        ({"instance_cores": "2"}, "--instance-cores applies to each instance"),
         ({"instances": "2", "instance_memory": "100MiB"}, "at least"),
         ({"instances": "0"}, "instances"),
         ({"partitions": "0"}, "partitions"),

@@ -224,7 +224,7 @@ def test_a_search_has_one_setting(asked: dict[str, object]) -> None:
     ],
 )
 def test_a_run_that_would_never_end_is_refused(asked: dict[str, object], count: str) -> None:
-    with pytest.raises(UsageError, match=f"{count}: a run has {MOST_TRIALS:,} at most"):
+    with pytest.raises(UsageError, match=f"{count}: a run can have at most {MOST_TRIALS:,}"):
         plan(**asked)  # type: ignore[arg-type]  # arguments by name
 
 

@@ -85,7 +85,7 @@ def test_a_package_that_is_found_twice_is_one(plugins):
 
 def test_a_name_of_ours_cannot_be_taken_silently(plugins):
     plugins.install("mine", "class It: ...", {"engines": {"spark": "mine:It"}})
-    with pytest.raises(UsageError, match="two engines of the name 'spark'") as caught:
+    with pytest.raises(UsageError, match="two engines with the name 'spark'") as caught:
         registry.load("engines", "spark")
     assert "mine:It" in caught.value.message
     assert registry.names("engines").count("spark") == 1

@@ -188,7 +188,7 @@ def test_an_answer_of_another_shape_is_an_error_that_says_so(
     run: Callable[[str], RunFolder],
 ) -> None:
     record = run("climb").record().model_copy(update={"answer": {"best": "the top"}})
-    with pytest.raises(UsageError, match="is none of experiment climb"):
+    with pytest.raises(UsageError, match="does not fit experiment climb"):
         read_answer(record)
 
 

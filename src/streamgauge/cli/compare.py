@@ -33,7 +33,7 @@ def compare(
     base: Annotated[str, typer.Argument(metavar="BASE", help="A run to compare with.")],
     others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="One or more other runs.")],
     format: Annotated[
-        Format, typer.Option(help="How to write it.", envvar="STREAMGAUGE_COMPARE_FORMAT")
+        Format, typer.Option(help="Output format.", envvar="STREAMGAUGE_COMPARE_FORMAT")
     ] = "text",
     output: Annotated[
         Path | None,
@@ -58,9 +58,9 @@ def compare(
 ) -> int:
     """Compare runs: the ratio of each metric with its interval, and a verdict in words.
 
-    Repeat trials (run --repeats 3 or more): fewer than three on a side tell nothing. With
+    Repeat trials (run --repeats 3 or more): fewer than three on a side give no verdict. With
     --fail-on the exit code is 1 when a limit is exceeded, 4 when runs are not comparable or have
-    too few trials, else 0.
+    too few trials, and 0 otherwise.
     """
     from streamgauge.comparison.limits import check_limits, exit_code, parse_limit
     from streamgauge.comparison.runs import compare_runs
@@ -88,7 +88,7 @@ def _written(
     checked: Sequence[Checked],
     further: Sequence[str],
 ) -> str:
-    """Load only what this way of writing needs."""
+    """Write the comparisons, loading only what the format needs."""
     if format == "markdown":
         from streamgauge.comparison.markdown import markdown
 

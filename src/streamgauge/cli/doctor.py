@@ -15,10 +15,10 @@ from streamgauge.errors import NotReady
 EXAMPLES = """\b
 Examples:
   streamgauge doctor
-  streamgauge doctor --no-start     only look: fetch and start nothing
+  streamgauge doctor --no-start     only check: fetch and start nothing
   streamgauge doctor --json
 
-Exit code 3 when something that is needed is missing; what is marked "warn" may spoil numbers."""
+Exit code 3 when something required is missing; a "warn" may spoil numbers."""
 
 
 def doctor(
@@ -27,13 +27,13 @@ def doctor(
         typer.Option(
             "--no-start",
             envvar="STREAMGAUGE_NO_START",
-            help="Only look: fetch no jars, start and stop no service.",
+            help="Only check: fetch no jars, start and stop no service.",
         ),
     ] = False,
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> int:
-    """Look at this machine: what a run needs, what would spoil it, and what to do about it."""
+    """Check this machine: what a run needs, what would spoil it, and what to do about it."""
     from streamgauge.doctor import examine
 
     findings = examine(runs_dir, start=not no_start, progress=progress)

@@ -34,7 +34,7 @@ def export(
         typer.Option(
             "-o",
             "--output",
-            help="Folder, or file of the package [default: named like the run].",
+            help="Folder, or package file [default: named after the run].",
             envvar="STREAMGAUGE_EXPORT_OUTPUT",
         ),
     ] = None,
@@ -43,8 +43,8 @@ def export(
 ) -> None:
     """Write a run's trials, latencies and timeline as files, and print their names.
 
-    Of a search for demand or capacity, `--format theodolite` writes what the notebooks of
-    Theodolite read.
+    For a search for demand or capacity, `--format theodolite` writes the files that the notebooks
+    of Theodolite read.
 
     A replication package holds the spec as a preset, the results, machine and versions:
     `streamgauge run --preset preset.yaml` runs it again.

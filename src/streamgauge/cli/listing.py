@@ -1,4 +1,4 @@
-"""`streamgauge list`: what is there, what is missing and how to get it."""
+"""`streamgauge list`: what is available, what is missing and how to get it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def list_items(
         list[str] | None,
         typer.Argument(
             metavar="KIND",
-            help="What to list, everything when left out: workloads, engines, experiments, "
-            "transports, services, acts, profilers, presets.",
+            help="What to list: workloads, engines, experiments, transports, services, acts, "
+            "profilers, presets [default: everything].",
             show_default=False,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List what is there, what is missing and how to get it."""
+    """List what is available, what is missing and how to get it."""
     chosen = kinds or list(_SOURCES)
     for kind in chosen:
         if kind not in _SOURCES:
@@ -63,7 +63,7 @@ def _print(found: Mapping[str, list[Item]]) -> None:
         print_line(kind)
         print_states([(item.state, item.name, item.title, item.remedy) for item in items])
         if not items:
-            print_line("none is installed")
+            print_line("none installed")
 
 
 def _registered(group: Group) -> list[Item]:
@@ -78,12 +78,12 @@ def _item(group: Group, name: str) -> Item:
     try:
         loaded = registry.load(group, name)
         if group == "transports":
-            registry.transport(name)  # which checks that it is complete
+            registry.transport(name)  # checks that it is complete
     except StreamgaugeError as error:
         return Item(name, "missing", error.message, error.remedy)
     try:
         problems = _problems(group, loaded)
-    except StreamgaugeError as error:  # how a service says what it misses
+    except StreamgaugeError as error:  # how a service reports what it lacks
         return Item(name, "missing", error.message, error.remedy)
     if problems:
         return Item(name, "missing", problems[0][0], problems[0][1])
@@ -91,7 +91,7 @@ def _item(group: Group, name: str) -> Item:
 
 
 def _problems(group: Group, thing: object) -> list[tuple[str, str]]:
-    """Ask an engine or a service what it misses on this machine."""
+    """Ask an engine or a service what it lacks on this machine."""
     if group not in ("engines", "services") or not callable(thing):
         return []
     return [(each.what, each.remedy) for each in thing().check() or ()]

@@ -1,4 +1,4 @@
-"""Run a command and turn what went wrong into one message and an exit code."""
+"""Run a command and turn any error into one message and an exit code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USAGE_EXIT_CODE = 2
 
 
 def main() -> NoReturn:
-    """Be the `streamgauge` command."""
+    """Run the `streamgauge` command."""
     end_on_signals()
     _leave_ctrl_c_to_us()
     _write_any_text()
@@ -35,7 +35,7 @@ def main() -> NoReturn:
 def execute(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error ends here."""
     try:
-        from streamgauge.cli.app import app  # takes long enough for Ctrl-C to come in between
+        from streamgauge.cli.app import app  # slow enough for Ctrl-C to come in between
 
         result = app(args=list(arguments), prog_name="streamgauge", standalone_mode=False)
     except KeyboardInterrupt:
@@ -43,7 +43,7 @@ def execute(arguments: Sequence[str]) -> int:
     except SystemExit:  # Typer's own answer to a closed pipe
         return _closed_pipe()
     except Exception as error:
-        # A library that is interrupted may fail in a way of its own.
+        # A library that is interrupted may fail in its own way.
         surprise = asked_to_end() and not isinstance(error, Interrupted)
         return _interrupted() if surprise else _explain(error, arguments)
     if result == Interrupted.exit_code:  # Typer's own answer to Ctrl-C
@@ -56,7 +56,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
     if isinstance(error, StreamgaugeError):
         _report(error.message, error.remedy, "" if isinstance(error, Interrupted) else "error: ")
         return error.exit_code
-    import typer  # not before Ctrl-C is looked after
+    import typer  # not before Ctrl-C is handled
 
     if isinstance(error, typer.Abort):
         return _interrupted()
@@ -68,13 +68,13 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def _leave_ctrl_c_to_us() -> None:
-    """Keep back the tracebacks of Ctrl-C that py4j logs, and Python where it is lost."""
+    """Suppress the tracebacks of Ctrl-C that py4j logs, and that Python prints where it is lost."""
     logging.getLogger().addFilter(lambda _: not asked_to_end())
     sys.unraisablehook = lambda lost: None if asked_to_end() else sys.__unraisablehook__(lost)
 
 
 def _write_any_text() -> None:
-    """Let no letter that the terminal's encoding lacks end a command."""
+    """Replace characters that the terminal's encoding lacks, instead of failing on them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -92,7 +92,7 @@ def _report(message: str, remedy: str | None, lead: str = "error: ") -> None:
 
 
 def _message(error: TyperException) -> str:
-    """Write Typer's message as ours: one line, small first letter, no full stop."""
+    """Write Typer's message in our style: one line, lower-case first letter, no full stop."""
     text = " ".join(error.format_message().split()).removesuffix(".")
     text = re.sub(r"Input should be a valid (\w+).*", _must_be, text)
     return f"{text[:1].lower()}{text[1:]}"
@@ -104,7 +104,7 @@ def _must_be(found: re.Match[str]) -> str:
 
 
 def _command(arguments: Sequence[str]) -> str:
-    """Name the command whose help would have helped."""
+    """Name the command whose help the user needs."""
     from streamgauge.cli.app import app
 
     known = {each.name for each in app.registered_commands}
@@ -118,14 +118,14 @@ def _report_bug() -> None:
     from importlib.metadata import version
 
     sys.stderr.write(
-        "\nerror: this is a bug of Streamgauge, not of yours\n"
+        "\nerror: this is a bug in Streamgauge, not a mistake of yours\n"
         "  Please report it with the lines above and what you typed: streamgauge"
         f" {version('streamgauge')}, Python {platform.python_version()}, {platform.platform()}.\n"
     )
 
 
 def _closed_pipe() -> int:
-    """End quietly when the reader went away, as `streamgauge list | head -1` does."""
+    """End quietly when the reader is gone, as `streamgauge list | head -1` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -41,7 +41,7 @@ def write_output(file: Path, content: str | bytes) -> None:
 
 
 def progress(text: str) -> None:
-    """Tell what is going on."""
+    """Print a line of progress."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
@@ -63,7 +63,7 @@ def print_states(rows: Sequence[tuple[State, str, str, str | None]]) -> None:
 
     console = Console(soft_wrap=True, highlight=False)
     width = max((len(name) for _, name, _, _ in rows), default=0)
-    # Captured, since a Console answers a closed pipe with exit code 1, which means wrong answers.
+    # Captured, since a Console exits with code 1 on a closed pipe, and 1 means wrong answers.
     with console.capture() as captured:
         for state, name, value, remedy in rows:
             console.print(Text(f"{state:<8}", _STYLES[state]), f"{name:<{width}}  {value}", sep="")

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _COLUMNS = 60
 _FINER = 10
-"""Pieces of a column, of which the greatest is drawn: a short burst shall be seen as high."""
+"""Samples per column, which shows their maximum: a short burst is drawn at its full height."""
 
 
 def show_plan(spec: RunSpec, *, as_json: bool) -> None:
-    """Print the trials and how long they will take at least."""
+    """Print the trials and the least time that they will take."""
     from streamgauge.planning import cautions, load_experiment, settle
     from streamgauge.results.events import count_trials
     from streamgauge.spec.experiment import MayBeRough, Outlines
@@ -38,7 +38,7 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
         print_json({"spec": spec.model_dump(mode="json"), **written})
         return
     for caution in cautions(spec):
-        print_line(f"mind: {caution}")
+        print_line(f"caution: {caution}")
     for profiler in dict.fromkeys(trial.profile for trial in trials if trial.profile):
         print_line(f"profiler {profiler} watches the engine during the measured time")
     if stages:
@@ -60,14 +60,14 @@ def show_plan(spec: RunSpec, *, as_json: bool) -> None:
 
 
 def _lasting(trials: Sequence[TrialSpec]) -> str:
-    """Tell what takes time; backlogs have no pace, so how long they take is the engine's."""
+    """Say what takes time; the time for a backlog depends on the engine, as it has no pace."""
     load = format_duration(sum(trial.load_s for trial in trials))
     if any(trial.backlog for trial in trials):
         return (
-            f"whose backlogs are {load} of load, sent as fast as possible;"
-            " starting, working off and validating come on top"
+            f"with backlogs of {load} of load, sent as fast as possible;"
+            " starting, working off and validating take extra time"
         )
-    return f"at least {load} of load; starting, draining and validating come on top"
+    return f"at least {load} of load; starting, draining and validating take extra time"
 
 
 def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str) -> None:
@@ -78,7 +78,7 @@ def _show_outline(spec: RunSpec, stages: Sequence[Stage], total: int, stamp: str
     parts = " + ".join(map(format_duration, (each.warmup_s, each.duration_s, each.tail_s)))
     print_line(
         f"{total} trial(s) if all goes well, {format_duration(total * each.load_s)} of load"
-        f" ({parts} each); starting, draining and validating come on top"
+        f" ({parts} each); starting, draining and validating take extra time"
     )
 
 
@@ -89,9 +89,10 @@ def _engine(trial: TrialSpec) -> str:
 
 
 def _varied(trial: TrialSpec) -> str:
-    """Name the trial's values of what is varied, if they are not shown already."""
-    told = {"rate", "partitions"}
-    return "".join(f", {name}={value}" for name, value in trial.factors.items() if name not in told)
+    """Name the trial's values of the varied factors that are not shown already."""
+    shown = {"rate", "partitions"}
+    varied = ((name, value) for name, value in trial.factors.items() if name not in shown)
+    return "".join(f", {name}={value}" for name, value in varied)
 
 
 def _show_settled(trial: TrialSpec, lead: str) -> None:
@@ -112,7 +113,7 @@ def _way_to_send(trial: TrialSpec) -> str:
 
 
 def _chart(trial: TrialSpec) -> str:
-    """Draw a load's rate over the measured time, from 0 to its greatest."""
+    """Draw a load's rate over the measured time, from 0 to its maximum."""
     from streamgauge.load import arrivals
 
     rates = arrivals.profile(trial, _COLUMNS * _FINER)

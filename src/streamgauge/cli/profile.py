@@ -1,4 +1,4 @@
-"""`streamgauge profile`: look at running processes, whoever started them."""
+"""`streamgauge profile`: sample running processes, no matter who started them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from streamgauge.errors import Interrupted, NotReady, UsageError
 
 EXAMPLES = """\b
 Examples:
-  streamgauge profile --pid 4711                      for a minute, with all below it
+  streamgauge profile --pid 4711                      for a minute, with its descendants
   streamgauge profile --pid 4711 --tasks mine.yaml --for 20s
   streamgauge profile --pid 4711 --by jfr --output before
 
 \b
-The folder that it leaves is read by `streamgauge tasks`; its profile.html has a flame graph."""
+`streamgauge tasks` reads the folder that it writes; its profile.html has a flame graph."""
 
 
 def profile(
     pid: Annotated[
         list[int],
-        typer.Option("--pid", help="A process; those below it are looked at as well.", min=1),
+        typer.Option("--pid", help="A process; its descendants are sampled as well.", min=1),
     ],
     tasks_file: TasksFile = "spark",
     lasts: Annotated[
         str,
         typer.Option(
-            "--for", metavar="DURATION", help="How long.", envvar="STREAMGAUGE_PROFILE_FOR"
+            "--for",
+            metavar="DURATION",
+            help="How long to sample.",
+            envvar="STREAMGAUGE_PROFILE_FOR",
         ),
     ] = "60s",
     by: Annotated[
@@ -47,13 +50,13 @@ def profile(
         typer.Option(
             "-o",
             "--output",
-            help="Folder for what was sampled [default: profile-PID].",
+            help="Folder for the samples [default: profile-PID].",
             envvar="STREAMGAUGE_PROFILE_OUTPUT",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Sample the stacks of running processes and share their CPU time out to tasks."""
+    """Sample the stacks of running processes and divide their CPU time among tasks."""
     from streamgauge.profiling.profile import read_profile
     from streamgauge.profiling.task_file import read_tasks
     from streamgauge.report.profile.profiled import Profiled
@@ -68,7 +71,7 @@ def profile(
     whole = _record(by, pid, seconds, folder)
     found = read_profile(folder)
     if found is None:
-        raise UsageError(f"profiler {by} has left no profile in {folder}", "Use --by auto.")
+        raise UsageError(f"profiler {by} left no profile in {folder}", "Use --by auto.")
     of = Profiled(folder.name, found, tasks, None)
     write_output(folder / "profile.html", written(of, "html"))
     if as_json:
@@ -77,7 +80,7 @@ def profile(
         show([of])
         print_line(f"  {folder / 'profile.html'}")
     if not whole:
-        raise Interrupted("interrupted: this is what was sampled until then")
+        raise Interrupted("interrupted: this is what was sampled so far")
 
 
 def _record(by: str, pids: list[int], seconds: float, folder: Path) -> bool:
@@ -110,7 +113,7 @@ def _wait(pids: list[int], seconds: float) -> bool:
 
 
 def _runs(pid: int) -> bool:
-    """Tell whether a process runs: one that has ended may still wait for its parent."""
+    """Return whether a process runs: one that has ended may still wait for its parent."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - read five times a second
             return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")

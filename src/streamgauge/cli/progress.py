@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from streamgauge.trial.bench import Event
 
 _WIDTH = 40
-"""Of a sparkline: its last so many seconds."""
+"""Seconds that a sparkline shows."""
 _BARS = "▁▂▃▄▅▆▇█"
 _SHOWN = 8
 """Trials in the strip."""
 
 
 class TerminalProgress:
-    """Shows the trial that runs: why, phase, rates, lag, newest latency, CPU; those before it."""
+    """Shows the running trial (why, phase, rates, lag, newest latency, CPU) and those before it."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class TerminalProgress:
             self._print(event)
 
     def note(self, text: str) -> None:
-        """Tell what is fetched or started."""
+        """Show what is being fetched or started."""
         self._note = text
         if self._live is None:
             self._console.print(text, markup=False)
@@ -85,7 +85,7 @@ class TerminalProgress:
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            # Once a second: a spinner that turns faster costs more than all of this.
+            # Once a second: a faster spinner would cost more than everything else here.
             self._live = Live(
                 console=self._console,
                 get_renderable=self._panel,
@@ -103,7 +103,7 @@ class TerminalProgress:
 def panel(
     trial: LiveTrial, samples: Sequence[Sample], ended: Sequence[Ended], now_s: float
 ) -> RenderableType:
-    """Draw the trial that runs, a sparkline for each figure, and the trials before it."""
+    """Draw the running trial, a sparkline for each figure, and the trials before it."""
     of = f"/{trial.planned}" if trial.planned >= trial.number else ""
     parts: list[RenderableType] = []
     if ended:
@@ -121,7 +121,7 @@ def panel(
 
 
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
-    """Draw values from zero to the top, by default the largest; a gap for none."""
+    """Draw values from zero to the top, by default the largest; None is a gap."""
     largest = top or max((value for value in values if value is not None), default=0.0)
     return "".join(" " if value is None else _bar(value, largest) for value in values)
 

@@ -23,11 +23,11 @@ def repeat_command(
     arguments: Sequence[str],
     environ: Mapping[str, str] = os.environ,
 ) -> list[str]:
-    """Return the words of a shell's line; no address in it keeps its user.
+    """Return the words of a shell command line, with users removed from addresses.
 
     Args:
-        context: What the command line was parsed to.
-        spec: What was planned from it.
+        context: The parsed command line.
+        spec: The run planned from it.
         arguments: The words after the program's name.
         environ: The environment, in which options may be set.
     """
@@ -39,7 +39,7 @@ def repeat_command(
         if spec.origins.get(service) != "environment":
             continue
         if "@" in environ[of_service]:
-            # An option leaves the variable as it is: that knows who connects.
+            # As an option, so that the variable keeps the user who connects.
             typed.append(f"--service={service}={address}")
         else:
             used[of_service] = address
@@ -50,7 +50,7 @@ def repeat_command(
 
 
 def from_environment(context: Context, parameter: str) -> bool:
-    """Tell whether a parameter's value came from the environment."""
+    """Return whether a parameter's value came from the environment."""
     source = context.get_parameter_source(parameter)
     return source is not None and "ENV" in source.name
 

@@ -28,8 +28,8 @@ def report(
         typer.Option(
             "-o",
             "--output",
-            help="File to write [default: report.html in the run's folder, or, of several runs,"
-            " beside the folder of the first].",
+            help="File to write [default: report.html in the run's folder, or, for several runs,"
+            " next to the folder of the first].",
         ),
     ] = None,
     over: Annotated[
@@ -43,12 +43,12 @@ def report(
     ] = None,
     metric: Annotated[
         str,
-        typer.Option(help="The metric to be shown by --over.", envvar="STREAMGAUGE_METRIC"),
+        typer.Option(help="The metric that --over shows.", envvar="STREAMGAUGE_METRIC"),
     ] = "latency.p90",
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> None:
-    """Write a page with charts: one file, to be opened anywhere, without a network."""
+    """Write a page with charts: one file that opens anywhere, without a network."""
     from streamgauge.report.page.report import write_page
     from streamgauge.report.page.sweep import write_sweep
     from streamgauge.report.scaling.several import OVER, write_curves
@@ -72,7 +72,7 @@ def report(
 
 
 def leave_report(folder: RunFolder) -> None:
-    """Write the report of a run that is over; its results stand whether this succeeds or not."""
+    """Write the report of a finished run; its results are valid even if this fails."""
     from streamgauge.errors import StreamgaugeError
     from streamgauge.report.page.report import write_report
 

@@ -129,7 +129,7 @@ def run(
 
 
 def _page(runs_dir: Path, *, wanted: bool) -> AbstractContextManager[object]:
-    """Serve the live page as long as the run takes, where that was asked for."""
+    """Serve the live page during the run, if that was asked for."""
     if not wanted:
         return nullcontext()
     from streamgauge.cli.watch import serve_beside
@@ -162,7 +162,7 @@ def _addresses(context: Context, typed: dict[str, str | None]) -> dict[str, Aske
 
 
 def _asked(context: Context, given: dict[str, Any]) -> dict[str, Asked]:
-    """Keep what was given, with the way it came: option or environment."""
+    """Keep the values that were given, with their origin: option or environment."""
     from streamgauge.cli.repeat import from_environment
     from streamgauge.planning import Asked
 
@@ -189,7 +189,7 @@ _OPTIONS = {
     "load": "-L",
     "service_settings": "-S",
 }
-"""Settings whose option has another name."""
+"""Settings whose option has a different name."""
 
 
 def _refuse_with_resume(target: str | None, asked: dict[str, Asked]) -> None:

@@ -1,4 +1,4 @@
-"""The options of `streamgauge run`: names, meaning, and the variable that sets each."""
+"""The options of `streamgauge run`: names, meanings, and the variable that sets each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 
 def _option(variable: str | None, *flags: str, **facts: Any) -> Any:
-    """Describe an option that the variable STREAMGAUGE_… sets as well, where one does."""
+    """Describe an option, and the variable STREAMGAUGE_… that also sets it, if there is one."""
     return typer.Option(*flags, envvar=variable and f"STREAMGAUGE_{variable}", **facts)
 
 
@@ -17,7 +17,7 @@ Target = Annotated[
     str | None, typer.Argument(metavar="WORKLOAD[/QUERY,…]", help="See `streamgauge list`.")
 ]
 Engine = Annotated[
-    str | None, _option("ENGINE", "-e", "--engine", help="System to be measured [default: spark].")
+    str | None, _option("ENGINE", "-e", "--engine", help="System to measure [default: spark].")
 ]
 Experiment = Annotated[
     str | None,
@@ -31,7 +31,7 @@ Rate = Annotated[
     str | None,
     _option(
         "RATE",
-        help="Records per second and input stream; several: 1k/s,10k/s [default: 1k/s]."
+        help="Records per second per input stream; several: 1k/s,10k/s [default: 1k/s]."
         " A search takes its limits LOW,HIGH or a first guess.",
     ),
 ]
@@ -91,7 +91,7 @@ EngineOptions = Annotated[
         metavar="KEY=VALUE",
         help="Option of the engine. spark: mode=realtime, trigger=4s, conf.KEY=VALUE."
         " reference: fault=NAME, one of drop, late, repeat, alter-value, alter-id, exchange,"
-        " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is no error.",
+        " extra, p-off, shift, unset, early, touch, die, hang; and reorder, which is not an error.",
     ),
 ]
 ExperimentOptions = Annotated[
@@ -119,7 +119,7 @@ Vary = Annotated[
         metavar="FACTOR=VALUES",
         help="Try several values: rate=1k/s,10k/s, partitions=1,2, cores, instances,"
         " instance_cores, instance_memory, seed, duration, E.OPTION, P.PARAMETER, L.OPTION."
-        " Of several factors all combinations.",
+        " With several factors, all combinations.",
     ),
 ]
 Senders = Annotated[
@@ -154,7 +154,9 @@ Profile = Annotated[
 Quick = Annotated[
     bool,
     _option(
-        "QUICK", "--quick", help="Smallest sizes: shows that everything works, is no measurement."
+        "QUICK",
+        "--quick",
+        help="Smallest sizes: shows that everything works, but is not a measurement.",
     ),
 ]
 Survey = Annotated[
@@ -162,7 +164,7 @@ Survey = Annotated[
     _option(
         "SURVEY",
         "--survey",
-        help="Search by trials of 30 s + 60 s, a rough answer: short for -X survey=true.",
+        help="Search with trials of 30 s + 60 s for a rough answer; short for -X survey=true.",
     ),
 ]
 Keep = Annotated[
@@ -170,7 +172,7 @@ Keep = Annotated[
 ]
 DryRun = Annotated[bool, _option("DRY_RUN", "--dry-run", help="Show the trials, start nothing.")]
 Resume = Annotated[
-    str | None, _option("RESUME", metavar="RUN", help="Go on with an interrupted run.")
+    str | None, _option("RESUME", metavar="RUN", help="Continue an interrupted run.")
 ]
 Kafka = Annotated[
     str | None,
@@ -200,7 +202,7 @@ Services = Annotated[
         None,
         "--service",
         metavar="NAME=ADDRESS",
-        help="Address of a service of yours: redis=redis://HOST:6379; as a variable:"
+        help="Address of your own service: redis=redis://HOST:6379; as a variable:"
         " STREAMGAUGE_<NAME>.",
     ),
 ]
@@ -213,8 +215,6 @@ ServiceSettings = Annotated[
         help="Setting of a service: kafka.replication=3.",
     ),
 ]
-Live = Annotated[
-    bool, _option("LIVE", "--live", help="Show the run on a web page while it goes on.")
-]
+Live = Annotated[bool, _option("LIVE", "--live", help="Show the run on a web page while it runs.")]
 AsJson = Annotated[bool, _option("JSON", "--json", help="Print the result as one JSON object.")]
 RunsDir = Annotated[Path, _option("RUNS_DIR", help="Folder of all runs.")]

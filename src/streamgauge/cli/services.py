@@ -21,13 +21,13 @@ Examples:
   streamgauge services up redis -S redis.maxmemory=1GiB
   eval "$(streamgauge services up)"           and let this shell's commands use them
 
-The lines printed name the files of passwords, never a password."""
+The printed lines name password files, never a password."""
 DOWN_EXAMPLES = """\b
 Examples:
   streamgauge services down
   streamgauge services down postgres
 
-What killed commands of yours left behind is removed as well; nothing else is touched."""
+Also removes what killed commands of yours left behind; touches nothing else."""
 
 Names = Annotated[
     list[str] | None,
@@ -71,7 +71,7 @@ def down(names: Names = None, as_json: Json = False) -> None:
         return
     print_line(f"stopped: {', '.join(stopped)}" if stopped else "nothing was up")
     for leftover in removed:
-        print_line(f"removed what a killed command left: {leftover}")
+        print_line(f"removed what a killed command left behind: {leftover}")
 
 
 def status(names: Names = None, as_json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""`streamgauge show` and `runs`: look at what is there."""
+"""`streamgauge show` and `runs`: look at workloads and runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Examples:
   streamgauge runs --tag branch=main --status done"""
 
 _RUNS = Path("runs")
-"""The folder of all runs by default; it may not be there yet."""
+"""The folder of all runs by default; it may not exist yet."""
 RunsDir = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")]
 
 
@@ -84,7 +84,7 @@ def runs(
     from streamgauge.results.selection import STATUSES, Wanted, parse_since, select
 
     if runs_dir != _RUNS and not runs_dir.is_dir():
-        raise UsageError(f"there is no folder {runs_dir}", "Look at --runs-dir.")
+        raise UsageError(f"there is no folder {runs_dir}", "Check --runs-dir.")
     if status is not None and status not in STATUSES:
         raise unknown_name("status", status, STATUSES)
     start = parse_since(since, datetime.now(UTC)) if since else None
@@ -99,7 +99,7 @@ def runs(
             print_line(line)
     else:
         print_line(
-            f"no such runs in {runs_dir}" if wanted != Wanted() else f"no runs in {runs_dir}"
+            f"no matching runs in {runs_dir}" if wanted != Wanted() else f"no runs in {runs_dir}"
         )
 
 
@@ -120,7 +120,7 @@ def _show_as(folder: RunFolder, table: str, *, as_json: bool) -> None:
     from streamgauge.report.terminal.published import render_as
 
     if as_json:
-        raise UsageError("--as prints a table, not JSON", "Leave --json out, or --as.")
+        raise UsageError("--as prints a table, not JSON", "Leave out --json or --as.")
     console = results_console()
     for part in render_as(folder, table):
         console.print(part)
@@ -176,7 +176,7 @@ def _show_parameters(workload: Workload) -> None:
 
 
 def _plain(value: object) -> str:
-    """Write a default as it would be typed."""
+    """Write a default as a user would type it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -187,7 +187,7 @@ def _plain(value: object) -> str:
 
 
 def _modes(workload: Workload, query: str) -> Iterator[tuple[str, Modes]]:
-    """Yield in which modes each engine runs a query, where it knows several."""
+    """Yield the modes in which each engine runs a query, for engines with several."""
     from streamgauge import registry
     from streamgauge.planning import load_engine
     from streamgauge.spec.engine import HasModes

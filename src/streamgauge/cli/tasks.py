@@ -23,11 +23,11 @@ Examples:
   streamgauge tasks profile-4711 --format folded -o stacks.txt
 
 \b
-A task file has ordered patterns; a stack belongs to the first that fits, from its leaf on:
+A task file has ordered patterns; a stack belongs to the first that matches, from its leaf on:
   frames:
     parse: 'JsonToStructs|JacksonParser'
     write: 'kafka\\.clients\\.producer'
-docs/experiments/efficiency.md tells the rest."""
+See docs/experiments/efficiency.md for the rest."""
 
 Format = Literal["text", "csv", "folded", "speedscope", "html"]
 TasksFile = Annotated[
@@ -35,7 +35,7 @@ TasksFile = Annotated[
     typer.Option(
         "--tasks",
         metavar="FILE",
-        help="Task file: spark, rank, or a YAML file of yours.",
+        help="Task file: spark, rank, or your own YAML file.",
         envvar="STREAMGAUGE_TASKS",
     ),
 ]
@@ -50,7 +50,7 @@ def tasks(
         int | None, typer.Option(help="Only this trial.", envvar="STREAMGAUGE_TRIAL")
     ] = None,
     format: Annotated[
-        Format, typer.Option(help="How to write it.", envvar="STREAMGAUGE_TASKS_FORMAT")
+        Format, typer.Option(help="Output format.", envvar="STREAMGAUGE_TASKS_FORMAT")
     ] = "text",
     output: Annotated[
         Path | None,
@@ -64,9 +64,9 @@ def tasks(
     runs_dir: RunsDir = Path("runs"),
     as_json: Json = False,
 ) -> None:
-    """Share the CPU time of profiled trials out to tasks, again and by any task file.
+    """Divide the CPU time of profiled trials among tasks, again and with any task file.
 
-    Nothing is measured anew: the stacks are those that were stored.
+    Nothing is measured again: the stacks are the stored ones.
     """
     found = _found(runs_dir, run, tasks_file, trial)
     if as_json:

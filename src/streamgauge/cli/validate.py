@@ -34,7 +34,7 @@ def validate(
     with machine.exclusive(f"validate {folder.name}"):
         found = validate_run(folder, lambda number: progress(f"validating trial {number}"))
     if not found:
-        raise UsageError(f"{folder.name} has no trial that was done: nothing can be validated")
+        raise UsageError(f"{folder.name} has no finished trial to validate")
     if as_json:
         trials = [{"trial": number, **counts.model_dump()} for number, counts in found.items()]
         print_json({"run": folder.name, "trials": trials})

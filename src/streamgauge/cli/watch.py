@@ -1,4 +1,4 @@
-"""`streamgauge watch`: the live page of a run, and the same beside `run --live`."""
+"""`streamgauge watch`: the live page of a run, also for `run --live`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamgauge.cli.output import print_line, progress
 
 EXAMPLES = """\b
 Examples:
-  streamgauge watch                        the run that goes on, or the next one
+  streamgauge watch                        the run under way, or the next one
   streamgauge watch @0                     the latest run, even when it is over
   streamgauge watch --port 9090 --metrics  for Prometheus: http://127.0.0.1:9090/metrics"""
 
@@ -27,7 +27,7 @@ _START_S = 60.0
 def watch(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="A run [default: the one that goes on, or the next]."),
+        typer.Argument(metavar="RUN", help="A run [default: the one under way, or the next]."),
     ] = None,
     port: Annotated[
         int,
@@ -50,7 +50,7 @@ def watch(
         Path, typer.Option(help="Folder of all runs.", envvar="STREAMGAUGE_RUNS_DIR")
     ] = Path("runs"),
 ) -> None:
-    """Show a run on a web page while it goes on; Ctrl-C ends it.
+    """Show a run on a web page while it runs; Ctrl-C closes the page.
 
     Only this machine can open the page. It may be opened before the run starts and by several
     viewers; when the run is over it leads to the report.
@@ -62,7 +62,7 @@ def watch(
     chosen = Chosen(runs_dir, find(runs_dir, name) if name is not None else None)
     page = Page(chosen, metrics=metrics)
     with listen(port) as listening:
-        os.nice(_NICENESS)  # whatever is measured beside us comes first
+        os.nice(_NICENESS)  # the measurement comes first
         print_line(address(listening))
         if metrics:
             print_line(f"{address(listening)}metrics")
@@ -72,7 +72,7 @@ def watch(
 
 @contextmanager
 def serve_beside(runs_dir: Path) -> Iterator[None]:
-    """Serve the page of the next run from a process of its own as long as the context lasts."""
+    """Serve the page of the next run from a process of its own, while the context lasts."""
     from tempfile import TemporaryDirectory
 
     from streamgauge import process

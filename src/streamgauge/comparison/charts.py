@@ -1,4 +1,4 @@
-"""The chart of a comparison: each ratio with its interval round 1.0."""
+"""The chart of a comparison: each ratio with its interval around 1.0."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROW = 24
 
 
 def forest(comparison: Comparison, further: Sequence[str] = ()) -> alt.TopLevelMixin | None:
-    """Draw each metric's ratio with its interval round 1.0; None when there is no ratio."""
+    """Draw each metric's ratio with its interval around 1.0; None when there is no ratio."""
     several = len(comparison.pairs) > 1
     drawn = [
         _bar(f"{pair.name} · {row.metric}" if several else row.metric, row, each.ratio)
@@ -55,7 +55,7 @@ def _bar(label: str, row: Row, ratio: Ratio) -> dict[str, Any]:
         "value": ratio.value,
         "low": ratio.value if ratio.low is None else ratio.low,
         "high": ratio.value if ratio.high is None else ratio.high,
-        "told": f"{row.ratio} ({row.interval}): {row.word}",
+        "ratio": f"{row.ratio} ({row.interval}): {row.word}",
         "base": row.base,
         "other": row.other,
     }
@@ -69,7 +69,7 @@ def _domain(drawn: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
 
 
 def _ticks(reach: float) -> list[float]:
-    """Choose round numbers that stand apart, and below 1 what inverts them."""
+    """Choose well-spaced round numbers, and below 1 their inverses."""
     above: list[float] = []
     for each in _ABOVE:
         if each <= reach and math.log(each / (above or [1])[-1]) >= math.log(reach) / 6:
@@ -84,7 +84,7 @@ def _forest(drawn: list[dict[str, Any]], low: float, high: float) -> alt.TopLeve
     base = chart_of(drawn).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, grid=True)),
         color=alt.Color("verdict:N", scale=alt.Scale(domain=kinds, range=colours)),
-        tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "told", "base", "other")],
+        tooltip=[alt.Tooltip(f"{name}:N") for name in ("metric", "ratio", "base", "other")],
     )
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(

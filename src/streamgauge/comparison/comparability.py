@@ -14,12 +14,12 @@ from streamgauge.units import format_duration, format_rate, format_size
 _MACHINE = ("host", "cpu", "cores")
 _SOFTWARE = ("system", "python", "streamgauge", "pyspark", "confluent-kafka")
 _GIB = 1 << 30
-_QUICK = "{} was quick, which is no measurement"
+_QUICK = "{} was a quick run, not a measurement"
 
 
 @dataclass(frozen=True)
 class Side:
-    """A run as far as a comparison needs it."""
+    """The parts of a run that a comparison needs."""
 
     name: str
     spec: RunSpec
@@ -32,12 +32,12 @@ class Side:
 def obstacles(
     base: Side, other: Side, bases: Sequence[TrialResult], others: Sequence[TrialResult]
 ) -> tuple[str, ...]:
-    """Tell why these trials cannot be compared; nothing when they can.
+    """Return why these trials cannot be compared; empty when they can.
 
     Args:
         base: One run.
         other: The other run.
-        bases: Trials of the base that ask the same; may be empty.
+        bases: Trials of the base that ask for the same; may be empty.
         others: Trials of the other run, likewise.
     """
     if not bases or not others:
@@ -57,7 +57,7 @@ def obstacles(
 
 
 def search_obstacles(base: Side, other: Side) -> tuple[str, ...]:
-    """Tell why what two runs have searched cannot be compared; nothing when it can."""
+    """Return why the searches of two runs cannot be compared; empty when they can."""
     found = (
         *_version(base, other),
         *_conditions(base.spec, other.spec),
@@ -71,7 +71,7 @@ def search_obstacles(base: Side, other: Side) -> tuple[str, ...]:
 def differences(
     base: Side, other: Side, bases: Sequence[TrialResult], others: Sequence[TrialResult]
 ) -> tuple[str, ...]:
-    """Tell what was changed from the base to the other, apart from what must not be."""
+    """Return what was changed from the base to the other, except what must be the same."""
     if not bases or not others:
         return ()
     one, two = bases[0], others[0]
@@ -100,7 +100,7 @@ def _asked(spec: TrialSpec) -> str:
 
 
 def _settings(result: TrialResult) -> dict[str, JsonValue]:
-    """Return the options as given and the settings in force; the mode is compared by itself."""
+    """Return the options as given and the settings in force; the mode is compared separately."""
     both = {**result.spec.engine_options, **result.settings}
     return {name: value for name, value in both.items() if name != "mode"}
 
@@ -175,7 +175,7 @@ def _machine(one: Mapping[str, JsonValue], two: Mapping[str, JsonValue]) -> Iter
 
 
 def _memory(machine: Mapping[str, JsonValue]) -> str:
-    """Round to what was built in: a new kernel leaves a little more or less of it."""
+    """Round to the installed memory: a new kernel leaves slightly more or less of it."""
     size = machine.get("memory_bytes")
     if not isinstance(size, int | float):
         return "not recorded"

@@ -1,4 +1,4 @@
-"""Whether one run differs from another, metric by metric, or why that cannot be said.
+"""Whether one run differs from another, metric by metric, or why that is unknown.
 
 Trials are compared query by query. The input, the machine and what the engine may use of it must
 be the same; engine, mode, options and versions may differ: they are what is compared.
@@ -78,7 +78,7 @@ class Pair:
     query: str
     rate: float
     variant: str
-    """What distinguishes it from other trials of that query and rate in its run; often nothing."""
+    """What distinguishes it from other trials of that query and rate in its run; often empty."""
     obstacles: tuple[str, ...]
     """Why the sides are not comparable; empty when they are."""
     differences: tuple[str, ...]
@@ -107,14 +107,14 @@ class Comparison:
 
 
 def compare(base: Side, other: Side, found: Sequence[FoundByBoth] = ()) -> Comparison:
-    """Compare all that two runs have in common; tell what they have not.
+    """Compare everything that two runs have in common; report what only one of them has.
 
-    The trials of two searches are at rates of their own: those at the same rate are compared.
+    Each search chooses its own rates: only trials at the same rate are compared.
 
     Args:
         base: One run.
         other: The other run.
-        found: What the answers of both tell, as their experiment compares them.
+        found: What the answers of both say, as their experiment compares them.
     """
     sustained = tuple(judge(each, base, other) for each in found)
     pairs = (_pair(base, other, *both) for both in _paired(_groups(base), _groups(other)))
@@ -137,7 +137,7 @@ class _Group:
         return self.asked["workload"], self.asked["query"]
 
     def distance(self, other: _Group) -> tuple[bool, int]:
-        """Count what was asked for differently; the rate comes first."""
+        """Count the differences in what was asked for; the rate comes first."""
         names = {**self.asked, **other.asked}
         differ = [name for name in names if self.asked.get(name) != other.asked.get(name)]
         return "rate" in differ, len(differ)
@@ -163,7 +163,7 @@ def _groups(side: Side) -> list[_Group]:
 
 
 def _asked(spec: TrialSpec) -> dict[str, JsonValue]:
-    """Return all that makes a trial what it is, the settings of the load among the others."""
+    """Return everything that identifies a trial, including the settings of the load."""
     own = spec.model_dump(mode="json", exclude=_NOT_OWN)
     parameters = {f"P.{name}": value for name, value in spec.parameters.items()}
     given = {**parameters, **spec.resources.model_dump(mode="json"), **spec.engine_options}
@@ -173,7 +173,7 @@ def _asked(spec: TrialSpec) -> dict[str, JsonValue]:
 def _paired(
     bases: list[_Group], others: list[_Group]
 ) -> Iterator[tuple[_Group | None, _Group | None, str]]:
-    """Find for each group the one of the base that is most like it."""
+    """Pair each group with the most similar one of the base."""
     taken: set[_Group] = set()
     for other in others:
         alike = [each for each in bases if each.question == other.question]
@@ -187,8 +187,8 @@ def _paired(
 
 
 def _variant(group: _Group, groups: Sequence[_Group]) -> str:
-    """Tell what sets a group apart from the others of its query and rate."""
-    beside = [
+    """Describe what distinguishes a group from the others of its query and rate."""
+    same_rate = [
         each
         for each in groups
         if each.question == group.question and each.asked["rate"] == group.asked["rate"]
@@ -196,7 +196,7 @@ def _variant(group: _Group, groups: Sequence[_Group]) -> str:
     differ = [
         name
         for name, value in group.asked.items()
-        if any(each.asked.get(name) != value for each in beside)
+        if any(each.asked.get(name) != value for each in same_rate)
     ]
     return ", ".join(f"{name}={group.asked[name]}" for name in differ)
 
@@ -244,7 +244,7 @@ def _notes(side: Side, group: _Trials) -> Iterator[str]:
 
 
 _COST, _TOTAL_COST = "cost.", "cost.total"
-"""Costs of tasks, which only the same back ends share out alike, and their sum."""
+"""Costs of tasks, which are comparable only between the same back ends, and their sum."""
 
 
 def _metrics(bases: _Trials, others: _Trials, *, comparable: bool) -> Iterator[Compared]:
@@ -278,7 +278,7 @@ def _sample(values: Floats) -> Sample | None:
 
 
 def _word(name: str, found: Ratio) -> Word:
-    """Say what the interval says; 1 inside it is no difference."""
+    """Put the interval into words; with 1 inside it there is no difference."""
     if found.low is None or found.high is None:
         return "too few trials"
     if found.low <= 1 <= found.high:

@@ -23,19 +23,19 @@ class Limit:
 
     metric: str
     factor: float
-    """Above 1 the greatest ratio that is allowed, below 1 the smallest."""
+    """Above 1 the largest allowed ratio, below 1 the smallest."""
 
     def __str__(self) -> str:
         return f"{self.metric}:{100 * (self.factor - 1):+g}%"
 
     def exceeded(self, low: float, high: float) -> bool:
-        """Tell whether a whole interval is beyond the limit."""
+        """Return whether a whole interval is beyond the limit."""
         return low > self.factor if self.factor >= 1 else high < self.factor
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a limit for one query at one rate."""
+    """The outcome of a limit for one query at one rate."""
 
     limit: str
     other: str

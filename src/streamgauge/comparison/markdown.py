@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
 def markdown(
     comparisons: Sequence[Comparison], checked: Sequence[Checked] = (), further: Sequence[str] = ()
 ) -> str:
-    """Write comparisons, then what came of the limits."""
+    """Write comparisons, then the outcomes of the limits."""
     lines: list[str] = []
     for comparison in comparisons:
         lines += _comparison(comparison, further)
@@ -73,5 +73,5 @@ def _limits(checked: Sequence[Checked]) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Let nothing in a text mean something: no markup, no tag, no mention, one line."""
+    """Escape markup, tags and mentions in a text, and put it on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

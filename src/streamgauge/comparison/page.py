@@ -44,19 +44,19 @@ _MARKS: Mapping[LimitOutcome, bool | None] = {
 _FOREST = "Each ratio with its 95 % interval; at 1 nothing changed."
 _CURVES = (
     "The share of outputs on the axis took at most the time shown; a curve ends where its sample"
-    " does. Thin is one trial, bold are all trials of a run."
+    " does. Thin: one trial; bold: all trials of a run."
 )
 _OVER_TIME = (
-    "The median latency over the measured time, by when the latest input was due; a line for each"
-    " trial."
+    "The median latency over the measured time, by the time the latest input was due; a line for"
+    " each trial."
 )
 _PIECES = 100
 _MOST_CURVES = 30
 """More charts would make the page slow to open."""
 _READING = (
-    "A ratio is the median of the other's trials by that of the base's; its interval comes from"
-    " drawing trials again, 2,000 times. An interval that holds 1 is no difference. Brackets hold"
-    " the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ unknown."
+    "A ratio is the median of the other's trials divided by that of the base's; its interval comes"
+    " from resampling the trials 2,000 times. An interval that contains 1 means no difference."
+    " Brackets show the smallest and the largest trial. ▲ better, ▼ worse, ● neither, ○ unknown."
 )
 
 
@@ -71,8 +71,8 @@ def html(
     Args:
         folders: The base, then the other runs.
         comparisons: One for each other run.
-        checked: What came of the limits.
-        further: Metrics to show beside the usual ones.
+        checked: The outcomes of the limits.
+        further: Metrics to show in addition to the usual ones.
     """
     with ThreadPoolExecutor(1) as meanwhile:
         library = meanwhile.submit(chart_library)
@@ -132,7 +132,7 @@ def _badges(comparison: Comparison) -> Markup:
 
 
 def _told(comparison: Comparison) -> Markup:
-    """Tell what to know before the ratios are believed, and what was changed."""
+    """Show what to know before trusting the ratios, and what was changed."""
     refused: dict[str, list[str]] = {}
     for pair in comparison.pairs:
         if why := refusal(pair):
@@ -207,14 +207,14 @@ def _everything(comparison: Comparison) -> Iterator[Markup]:
 def _curves(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison], charts: list[Markup]
 ) -> Iterator[Markup]:
-    """Draw the latencies of what can be compared, all runs over each other."""
+    """Draw the latencies of comparable trials, all runs in one chart."""
     for title, note, name, drawn in (
         ("Percentiles of the latency", _CURVES, "curves", percentile_charts),
         ("Latency over time", _OVER_TIME, "times", time_charts),
     ):
         found = list(islice(drawn(folders, comparisons), _MOST_CURVES + 1))
         if found:
-            cut = f" Drawn are the first {_MOST_CURVES}." if len(found) > _MOST_CURVES else ""
+            cut = f" Only the first {_MOST_CURVES} are drawn." if len(found) > _MOST_CURVES else ""
             yield tag("h2", title)
             yield tag("p", f"{note}{cut}", class_="aside")
         for position, (question, chart) in enumerate(found[:_MOST_CURVES]):
@@ -226,7 +226,7 @@ def _curves(
 def percentile_charts(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
 ) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    """Yield a chart for each question that several runs answer; its latencies are read then."""
+    """Yield a chart for each question that several runs answer; latencies are read only then."""
     for question, runs in _comparable(folders, comparisons):
         samples = {
             name: [sample for each in trials if len(sample := measured_seconds(folder, each))]
@@ -240,7 +240,7 @@ def percentile_charts(
 def time_charts(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
 ) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    """Yield the same of the latency over time."""
+    """Yield the same for the latency over time."""
     for question, runs in _comparable(folders, comparisons):
         medians = {
             name: [
@@ -258,7 +258,7 @@ def time_charts(
 def _comparable(
     folders: Sequence[RunFolder], comparisons: Sequence[Comparison]
 ) -> Iterator[tuple[str, dict[str, tuple[RunFolder, list[TrialResult]]]]]:
-    """Yield each question with the trials of every run that count."""
+    """Yield each question with the trials that count, of every run."""
     runs = {
         name: (folder, {result.spec.number: result for result in folder.trials()})
         for name, folder in zip(_names(comparisons), folders, strict=True)
@@ -278,7 +278,7 @@ def _names(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _questions(comparisons: Sequence[Comparison]) -> dict[str, dict[str, Sequence[int]]]:
-    """Return by question and run the trials that count, as far as they can be compared."""
+    """Return the trials that count and can be compared, by question and run."""
     found: dict[str, dict[str, Sequence[int]]] = {}
     for comparison in comparisons:
         for pair in comparison.pairs:

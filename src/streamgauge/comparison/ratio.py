@@ -1,4 +1,4 @@
-"""How many times as large one thing is as another, and how sure that is: trials against trials."""
+"""The ratio of a metric between two sets of trials, and how certain it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEED = 20_210_419
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of one side by that of the other; no limits where there are too few trials."""
+    """The median of one side divided by the other's; no limits if there are too few trials."""
 
     value: float
     low: float | None = None
@@ -27,14 +27,14 @@ class Ratio:
 
 
 def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> Ratio:
-    """Divide the median of the other's trials by that of the base's; resample both for limits.
+    """Divide the median of the other's trials by the base's; resample both for limits.
 
     Args:
-        base: A value per trial. What is below 0 counts as 0.
+        base: A value per trial. Values below 0 count as 0.
         other: The same for the other side.
         tick: Smallest step of the clock. Medians that are one tick apart count as equal:
             each of them may be half a tick off.
-        seed: Of the resampling.
+        seed: Seed of the resampling.
     """
     base, other = (np.sort(np.maximum(side, 0.0)) for side in (base, other))
     value = float(_divide(np.median(other, keepdims=True), np.median(base, keepdims=True))[0])
@@ -49,7 +49,7 @@ def ratio(base: Floats, other: Floats, tick: float = 0.0, seed: int = _SEED) -> 
 
 
 def _resampled_medians(base: Floats, other: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Use each draw for either side once, so that to swap the sides inverts the interval."""
+    """Use each draw for either side once, so that swapping the sides inverts the interval."""
     draws = np.random.default_rng(seed).random((2, _RESAMPLES // 2, max(len(base), len(other))))
     return _medians(base, draws), _medians(other, draws[::-1])
 
@@ -60,7 +60,7 @@ def _medians(sample: Floats, draws: Floats) -> Floats:
 
 
 def _divide(upper: Floats, lower: Floats) -> Floats:
-    """Divide what is not negative; nothing by nothing is one, anything else by it infinite."""
+    """Divide non-negative values; 0 by 0 is 1, anything else by 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient: Floats = np.where(upper == lower, 1.0, upper / lower)
     return quotient

@@ -13,7 +13,7 @@ from streamgauge.spec.experiment import ComparesAnswers, FoundByBoth
 
 
 def compare_runs(base: RunFolder, *others: RunFolder) -> list[Comparison]:
-    """Compare runs with a base: their trials, and what their experiment says of the answers."""
+    """Compare runs with a base: their trials, and what their experiment says about the answers."""
     first, record = _side(base), base.record()
     return [
         compare(first, _side(other), _compare_answers(record, other.record())) for other in others
@@ -21,7 +21,7 @@ def compare_runs(base: RunFolder, *others: RunFolder) -> list[Comparison]:
 
 
 def _compare_answers(base: RunRecord, other: RunRecord) -> Sequence[FoundByBoth]:
-    """Let the experiment of two runs tell what both have found; nothing if it differs."""
+    """Let the experiment of two runs compare what both found; empty if it differs."""
     name = base.spec.experiment
     if name != other.spec.experiment:
         return ()

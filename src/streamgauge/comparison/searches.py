@@ -1,4 +1,4 @@
-"""What two searches found, set beside each other."""
+"""What two searches found, side by side."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Sustained:
 
     @property
     def ratio(self) -> float | None:
-        """The other's rate by that of the base; None where they cannot be compared."""
+        """The other's rate divided by the base's; None where they cannot be compared."""
         (base, _), (other, _) = self.base, self.other
         comparable = self.word not in ("not known", "not comparable")
         return other / base if base and other and comparable else None
 
     @property
     def says(self) -> str:
-        """One sentence a person understands."""
+        """The finding in one sentence."""
         both = f"rate that {self.query} sustains: {_rate(self.other)}, the base {_rate(self.base)}"
         if self.obstacles:
             return f"{both}; not comparable, because {'; '.join(self.obstacles)}"
@@ -42,10 +42,10 @@ class Sustained:
 
 
 def judge(found: FoundByBoth, base: Side, other: Side) -> Sustained:
-    """Say what it means that two runs found these rates.
+    """Judge the rates that two runs found.
 
-    Where one interval ends below the other, the rates differ. Where they meet, there is no
-    difference that the searches could tell, unless one of them did not get to the engine's limit.
+    If one interval ends below the other, the rates differ. If they overlap, the searches found no
+    difference, unless one of them did not reach the engine's limit.
     """
     obstacles = search_obstacles(base, other)
     word = "not comparable" if obstacles else _word(found.base, found.other)

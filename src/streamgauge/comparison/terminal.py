@@ -29,12 +29,12 @@ _OUTCOMES = {"held": "green", "exceeded": "bold red", "unknown": "yellow"}
 def render(
     comparisons: Sequence[Comparison], checked: Sequence[Checked] = (), further: Sequence[str] = ()
 ) -> RenderableType:
-    """Show comparisons, then what came of the limits.
+    """Show comparisons, then the outcomes of the limits.
 
     Args:
         comparisons: One for each other run.
-        checked: What came of the limits.
-        further: Metrics to show beside the usual ones.
+        checked: The outcomes of the limits.
+        further: Metrics to show in addition to the usual ones.
     """
     parts: list[RenderableType] = []
     for comparison in comparisons:

@@ -13,8 +13,8 @@ HEADER = ("metric", "base", "other", "ratio", "95 % interval", "verdict")
 _LATENCY = ("p50", "p90", "p99", "max")
 _REST = ("event_latency.p99", "rate.emitted", "cpu.engine", "memory.engine")
 MARKS = {True: "▲", False: "▼", None: "●"}
-"""Better, worse, neither: shown by shape, for those who do not see the colour."""
-_UNTOLD: tuple[Word, ...] = ("too few trials", "not measured", "not comparable")
+"""Better, worse, neither: shown by shape, for readers who do not see the colour."""
+_NO_VERDICT: tuple[Word, ...] = ("too few trials", "not measured", "not comparable")
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Row:
     @property
     def mark(self) -> str:
         """The verdict's shape."""
-        return "○" if self.word in _UNTOLD else MARKS[self.improves]
+        return "○" if self.word in _NO_VERDICT else MARKS[self.improves]
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """What stands under `HEADER`."""
+        """The cells under `HEADER`."""
         verdict = f"{self.mark} {self.word}"
         return (self.metric, self.base, self.other, self.ratio, self.interval, verdict)
 
@@ -49,8 +49,8 @@ def place(pair: Pair) -> str:
 def headline_metrics(pair: Pair, further: Sequence[str] = ()) -> tuple[Compared, ...]:
     """Choose the metrics that people ask for first, and those that they asked for.
 
-    Where there is none of them, as without an engine, all are shown; where a side has no trial
-    that counts, there is nothing to set beside each other.
+    If there are none of them, as without an engine, all are shown. If a side has no trial that
+    counts, there is nothing to compare.
     """
     if not all(pair.trials):
         return ()
@@ -62,7 +62,7 @@ def headline_metrics(pair: Pair, further: Sequence[str] = ()) -> tuple[Compared,
 
 
 def _costs(pair: Pair) -> list[str]:
-    """Name what both sides know of the cost of tasks, the dearest of the base first."""
+    """Name the costs of tasks that both sides have, the base's most expensive first."""
     known = [each for each in pair.metrics if each.metric.startswith("cost.")]
     both = [(each.base.median, each.metric) for each in known if each.base and each.other]
     return [name for _, name in sorted(both, key=lambda cost: (-cost[0], cost[1]))]
@@ -85,7 +85,7 @@ def rows(metrics: Sequence[Compared]) -> list[Row]:
 
 
 def sentence(comparison: Comparison) -> str:
-    """Say in one sentence what came out, of the metrics that people ask for first."""
+    """Summarise in one sentence the metrics that people ask for first."""
     if comparison.sustained:
         return "; ".join(each.says for each in comparison.sustained)
     if not comparison.pairs:
@@ -93,22 +93,22 @@ def sentence(comparison: Comparison) -> str:
     words = [each.word for pair in comparison.pairs for each in headline_metrics(pair)]
     if set(words) <= {"not comparable"}:
         return "not comparable"
-    told = ", ".join(f"{word} in {words.count(word)}" for word in dict.fromkeys(words))
-    return f"{told} of {len(words)} metrics"
+    counts = ", ".join(f"{word} in {words.count(word)}" for word in dict.fromkeys(words))
+    return f"{counts} of {len(words)} metrics"
 
 
 def refusal(pair: Pair) -> str | None:
-    """Say why the sides cannot be compared, if so."""
+    """Say why the sides cannot be compared; None if they can."""
     return f"not comparable, because {'; '.join(pair.obstacles)}" if pair.obstacles else None
 
 
 def common_differences(comparison: Comparison) -> list[str]:
-    """Return what was changed, each once."""
+    """Return each change once."""
     return list(dict.fromkeys(text for pair in comparison.pairs for text in pair.differences))
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what to know about the trials, each once."""
+    """Return each note about the trials once."""
     found = [text for pair in comparison.pairs for text in pair.notes]
     if comparison.base == comparison.other:
         found.insert(0, "both sides are the same run")

@@ -1,4 +1,4 @@
-"""Look at this machine: what a run needs, and what would spoil its numbers."""
+"""Check this machine: what a run needs, and what would spoil its numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Finding", "State", "examine"]
 
 
 def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> list[Finding]:
-    """Look at everything.
+    """Check everything.
 
     Args:
         folder: Where runs will be written.
         start: Whether to fetch what is needed, and to start and stop each service.
-        progress: Gets a line for each thing that is looked at.
+        progress: Gets a line for each step.
     """
     folders, findings = _folders(folder)
     findings = system_findings(folders) + findings
@@ -34,7 +34,7 @@ def examine(folder: Path, *, start: bool, progress: Callable[[str], None]) -> li
         findings.append(services.leftovers(detached.leftovers()))
     findings += broken_plugins()
     findings.append(software.java())
-    # Where services are started, that also shows which of them do not load.
+    # Starting the services also shows which of them do not load.
     findings += software.plugins(each for each in GROUPS if not (start and each == "services"))
     if not start:
         return findings + [software.jars_of(component) for component in software.components()]
@@ -66,5 +66,5 @@ def _unwritable(name: str, folder: Path, error: OSError) -> Finding:
         f"folder of {name}",
         "missing",
         f"cannot write to {folder}: {error.strerror}",
-        "Choose another, by --runs-dir or STREAMGAUGE_CACHE_DIR, or make it writable.",
+        "Choose another with --runs-dir or STREAMGAUGE_CACHE_DIR, or make it writable.",
     )

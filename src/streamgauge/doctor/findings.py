@@ -10,7 +10,7 @@ State = Literal["ok", "warn", "missing"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at; `missing` keeps a run from starting, `warn` may spoil its numbers."""
+    """The result of a check; `missing` keeps a run from starting, `warn` may spoil its numbers."""
 
     name: str
     state: State

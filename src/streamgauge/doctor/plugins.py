@@ -1,4 +1,4 @@
-"""Plug-ins that do not load: nothing of ours depends on those of other packages."""
+"""Plug-ins that do not load: none of ours depends on those of other packages."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ def startable(
 
 
 def leftovers(found: Sequence[str]) -> Finding:
-    """Tell what owners that are gone left behind."""
+    """Report what owners that are gone left behind."""
     if not found:
         return Finding("leftovers", "ok", "none")
     return Finding("leftovers", "warn", ", ".join(found), "Remove them: streamgauge services down.")
 
 
 def removed_leftovers(removed: Sequence[str]) -> Finding:
-    """Tell what was removed of what owners that are gone left behind."""
+    """Report which leftovers of owners that are gone were removed."""
     return Finding("leftovers", "ok", f"removed: {', '.join(removed)}" if removed else "none")

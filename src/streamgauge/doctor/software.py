@@ -14,7 +14,7 @@ from streamgauge.services.java import Java, find_java
 
 
 def plugins(groups: Iterable[Group]) -> list[Finding]:
-    """Name what is registered and does not load; the rest can be used without it."""
+    """Report plug-ins that do not load; the others can be used without them."""
     found = []
     for group in groups:
         for name in registry.names(group):
@@ -27,7 +27,7 @@ def plugins(groups: Iterable[Group]) -> list[Finding]:
 
 
 def components() -> list[str]:
-    """Name the components of jars.lock that services and engines are made of."""
+    """Name the components of jars.lock that services and engines use."""
     groups: tuple[Group, ...] = ("services", "engines")
     found: list[str] = []
     for group in groups:
@@ -47,7 +47,7 @@ def java(find: Callable[[], Java] = find_java) -> Finding:
 
 
 def jars_of(component: str) -> Finding:
-    """See whether a component's jars are cached; if not, the first use fetches them."""
+    """Check whether a component's jars are cached; if not, the first use fetches them."""
     name = f"jars of {component}"
     try:
         wanted, absent = jars.locked_jars(component), jars.missing(component)
@@ -66,4 +66,4 @@ def fetched_jars_of(component: str, progress: Callable[[str], None]) -> Finding:
         files = jars.ensure(component, progress)
     except NotReady as error:
         return Finding(name, "missing", error.message, error.remedy)
-    return Finding(name, "ok", f"all {len(files)} cached, hashes right")
+    return Finding(name, "ok", f"all {len(files)} cached, hashes match")

@@ -1,6 +1,6 @@
-"""The machine: enough of it, and steady enough to measure on?
+"""Is the machine large enough, and steady enough to measure on?
 
-Each function takes what it judges as a parameter, so that a test can be any machine.
+Each function takes what it judges as a parameter, so that a test can simulate any machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEAL_FIELD = 7  # of the counters in /proc/stat's first line
 
 
 def system_findings(folders: Sequence[Path]) -> list[Finding]:
-    """Look at operating system, Python, cores, memory, disks, clock and scheduling.
+    """Check operating system, Python, cores, memory, disks, clock and scheduling.
 
     Args:
         folders: Where runs, topics and what is fetched will be written.
@@ -43,7 +43,7 @@ def system_findings(folders: Sequence[Path]) -> list[Finding]:
 
 
 def operating_system(system: str) -> Finding:
-    """Ask for Linux: supervision and probes need its parent-death signal and /proc."""
+    """Require Linux: supervision and probes need its parent-death signal and /proc."""
     value = f"{system} {platform.release()} {platform.machine()}"
     if system == "Linux":
         return Finding("operating system", "ok", value)
@@ -51,7 +51,7 @@ def operating_system(system: str) -> Finding:
 
 
 def python(version: tuple[int, ...]) -> Finding:
-    """Ask for Python 3.11 or newer."""
+    """Require Python 3.11 or newer."""
     value = ".".join(map(str, version))
     if version >= (3, 11):
         return Finding("python", "ok", value)
@@ -66,42 +66,42 @@ def cores(count: int) -> Finding:
         str(count),
         needed=2,
         good=4,
-        remedy="Sender, broker and engine share the cores: two are needed, four or more are good.",
+        remedy="Sender, broker and engine share the cores: two are needed, four or more is better.",
     )
 
 
 def memory(available: int) -> Finding:
-    """Ask for memory for broker, database and a Spark driver."""
+    """Require memory for broker, database and a Spark driver."""
     return _graded(
         "memory",
         available,
         f"{format_size(available)} available",
         needed=machine.NEEDED_MEMORY,
         good=6 * GIB,
-        remedy="Free some: 2 GiB are needed, 6 GiB or more are good.",
+        remedy="Free some: 2 GiB are needed, 6 GiB or more is better.",
     )
 
 
 def disks(folders: Sequence[Path]) -> list[Finding]:
-    """Look at each disk once, however many of the folders lie on it."""
+    """Check each disk once, no matter how many of the folders are on it."""
     places = {place.stat().st_dev: place for place in reversed([*map(_existing, folders)])}
     return [disk(place, shutil.disk_usage(place).free) for place in reversed(places.values())]
 
 
 def disk(folder: Path, free: int) -> Finding:
-    """Ask for room for the broker's log: 10k records/s of 205 B are 7 GB an hour."""
+    """Require room for the broker's log: 10k records/s of 205 B are 7 GB an hour."""
     return _graded(
         "disk",
         free,
         f"{format_size(free)} free at {folder}",
         needed=machine.NEEDED_DISK,
         good=10 * GIB,
-        remedy="Free some, or work on another disk: 2 GiB are needed, 10 GiB or more are good.",
+        remedy="Free some, or work on another disk: 2 GiB are needed, 10 GiB or more is better.",
     )
 
 
 def clock_source(sys_folder: Path) -> Finding:
-    """See whether the kernel's clock is one that is cheap and steady to read."""
+    """Check whether the kernel's clock is one that is cheap and steady to read."""
     file = sys_folder / "devices/system/clocksource/clocksource0/current_clocksource"
     source = _read(file)
     if source is None:
@@ -113,12 +113,12 @@ def clock_source(sys_folder: Path) -> Finding:
 
 
 def cpu_governor(sys_folder: Path) -> Finding:
-    """See whether cores change their speed while we measure."""
+    """Check whether cores change their speed while we measure."""
     files = sys_folder.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     governors = sorted({text for text in map(_read, files) if text})
     value = ", ".join(governors)
     if not governors:
-        return Finding("cpu governor", "ok", "not for this system to set")
+        return Finding("cpu governor", "ok", "not controlled by this system")
     if governors == ["performance"]:
         return Finding("cpu governor", "ok", value)
     remedy = "Set it for steadier figures: cpupower frequency-set -g performance (as root)."
@@ -126,7 +126,7 @@ def cpu_governor(sys_folder: Path) -> Finding:
 
 
 def realtime_priority(permitted: bool) -> Finding:
-    """Tell whether the sender may run before everything else."""
+    """Report whether the sender may run before everything else."""
     if permitted:
         return Finding("realtime priority", "ok", "SCHED_FIFO permitted")
     remedy = "The sender will be later at high rates; allow it: ulimit -r 1, or CAP_SYS_NICE."
@@ -144,7 +144,7 @@ def steal(share: float | None) -> Finding:
 
 
 def may_use_fifo() -> bool:
-    """Try SCHED_FIFO in a thread of its own, since that is the only reliable answer."""
+    """Try SCHED_FIFO in a thread of its own: only trying gives a reliable answer."""
     answers: list[bool] = []
 
     def attempt() -> None:

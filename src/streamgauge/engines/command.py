@@ -11,7 +11,7 @@ from streamgauge.engines.plain import PlainEngine
 from streamgauge.errors import NotReady, UsageError
 from streamgauge.jobfile import JobSpec
 
-_EXAMPLE = "Give it like this: -E command='python my_engine.py'."
+_EXAMPLE = "Write it like -E command='python my_engine.py'."
 
 
 class CommandEngine(PlainEngine):

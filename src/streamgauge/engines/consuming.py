@@ -1,4 +1,4 @@
-"""What our own engines' processes share: they report progress and end on SIGTERM."""
+"""What the processes of our own engines share: they report progress and end on SIGTERM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reporter:
         self._worked = False
 
     def due(self, idle: bool) -> bool:
-        """Tell whether it is time for a report, having just worked or found nothing to do."""
+        """Return whether it is time for a report, after working or finding nothing to do."""
         self._worked = self._worked or not idle
         limit_s = _IDLE_REPORT_S if idle and self._worked else _REPORT_S
         return self._clock() - self._reported_s >= limit_s

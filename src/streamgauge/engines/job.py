@@ -23,7 +23,7 @@ from streamgauge.spec.reading import first_fault
 
 
 class _ProgressLine(BaseModel):
-    """One line of the progress file; an engine may add what it likes."""
+    """One line of the progress file; an engine may add fields."""
 
     at: float
     finished: dict[str, list[int]]
@@ -31,9 +31,9 @@ class _ProgressLine(BaseModel):
 
 
 def job_file(job: JobSpec, endpoints: Endpoints, resources: Resources, folder: Path) -> JobFile:
-    """Return the content of the job file; no secret is in it."""
+    """Return the content of the job file, which contains no secret."""
     where = write_endpoints(endpoints)
-    del where["transport"], where["partitions"]  # the job says so itself
+    del where["transport"], where["partitions"]  # they are fields of the job
     return JobFile(
         **{each.name: getattr(job, each.name) for each in fields(JobSpec)},
         **where,
@@ -44,10 +44,10 @@ def job_file(job: JobSpec, endpoints: Endpoints, resources: Resources, folder: P
 
 
 def read(path: Path, environ: Mapping[str, str] = os.environ) -> tuple[JobFile, Endpoints]:
-    """Read the job file back, and with the secrets from the environment where everything is.
+    """Read the job file back; return it, and the endpoints with secrets from the environment.
 
     Raises:
-        NotReady: The file is missing or says something else than expected.
+        NotReady: The file is missing or has unexpected content.
     """
     try:
         file = JobFile.read(path)
@@ -83,7 +83,7 @@ def start_job(
 
 
 def _end_of_reports(progress: Path) -> int:
-    """Return where the reports of a job before end, without the line that it was killed over."""
+    """Return where the reports of a job before end, without the line that it was killed in."""
     try:
         with progress.open("rb+") as file:
             end = file.read().rfind(b"\n") + 1
@@ -94,7 +94,7 @@ def _end_of_reports(progress: Path) -> int:
 
 
 class ProcessJob:
-    """A running engine job that is one process, with whatever it starts."""
+    """A running engine job that is one process, with its children."""
 
     def __init__(
         self, child: process.Process, progress: Path, scratch: Path, position: int
@@ -110,14 +110,14 @@ class ProcessJob:
         return [self._child.pid]
 
     def failure(self) -> str | None:
-        """Tell why the job ended, log tail included, or None while it runs."""
+        """Return why the job ended, log tail included, or None while it runs."""
         return None if self._child.alive else self._child.failure()
 
     def progress(self) -> Progress | None:
         """Return the newest report, None before the first.
 
         Raises:
-            TrialFailed: The engine wrote something that is no report.
+            TrialFailed: The engine wrote something that is not a report.
         """
         line = self._newest_line()
         if line is not None:
@@ -125,7 +125,7 @@ class ProcessJob:
         return self._newest
 
     def stop(self) -> None:
-        """Stop with grace."""
+        """Stop gracefully."""
         self._child.stop()
 
     def kill(self) -> None:
@@ -133,7 +133,7 @@ class ProcessJob:
         self._child.kill()
 
     def clean(self) -> None:
-        """Remove what the job needs only while it runs, its checkpoints among it."""
+        """Remove what the job needs only while it runs, its checkpoints included."""
         # A process that was killed a moment ago may still hold on to something.
         shutil.rmtree(self._scratch, ignore_errors=True)
 
@@ -162,7 +162,7 @@ class ProcessJob:
 def finished_batches(progress: Path) -> list[FinishedBatch]:
     """Return the batches that the engine reported as finished, and when, in epoch seconds.
 
-    A line that a killed engine left incomplete counts for nothing.
+    A line that a killed engine left incomplete is ignored.
     """
     try:
         lines = progress.read_bytes().splitlines()

@@ -1,4 +1,4 @@
-"""What engines have in common that are one process, without modes and triggers."""
+"""What engines that are one process, without modes and triggers, have in common."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from streamgauge.spec.jobs import Problem, Resources
 
 
 class PlainEngine(ABC):
-    """An engine of one process; to say are `name` and `argv`, and which options it knows."""
+    """An engine of one process; define `name` and `argv`, and which options it knows."""
 
     name: ClassVar[str]
     answers: ClassVar[bool] = True
     jars: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
-    """Names of what `-E` may set."""
+    """Names of the options that `-E` may set."""
 
     @abstractmethod
     def argv(self, job: JobSpec) -> Sequence[str]:
         """Return the program and its arguments; the path of the job file comes after them."""
 
     def check(self) -> list[Problem]:
-        """Miss nothing on any machine."""
+        """Find no problem on any machine."""
         return []
 
     def versions(self) -> Mapping[str, str]:
-        """Have no versions: it is a part of this package, or a program of the user's."""
+        """Return no versions: it is a part of this package, or a program of the user's."""
         return {}
 
     def resolve(self, job: JobSpec) -> JobSpec:
@@ -46,9 +46,9 @@ class PlainEngine(ABC):
             if option not in self.options:
                 raise unknown_name(f"option of engine {self.name}", option, self.options)
         if job.mode not in (None, "plain"):
-            raise UsageError(f"engine {self.name} has no mode {job.mode!r}", "Leave the mode out.")
+            raise UsageError(f"engine {self.name} has no mode {job.mode!r}", "Leave out the mode.")
         if job.trigger_s is not None:
-            raise UsageError(f"engine {self.name} has no trigger", "Leave the trigger out.")
+            raise UsageError(f"engine {self.name} has no trigger", "Leave out the trigger.")
         return replace(job, mode="plain", settings=dict(job.options))
 
     def start(

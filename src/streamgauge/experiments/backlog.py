@@ -42,14 +42,14 @@ class Windows(Model):
 
 
 class WorkedOff(Model):
-    """What one trial says of the engine."""
+    """What one trial says about the engine."""
 
     trial: int
     query: str
     factors: dict[str, str]
-    """What tells it from the others."""
+    """What distinguishes it from the others."""
     rate: float
-    """Records worked off per second, of all input streams."""
+    """Records worked off per second, over all input streams."""
     cpu_us: float | None
     """CPU time of the engine for each of them, in microseconds."""
     state_rows: float | None
@@ -71,21 +71,21 @@ class Chosen(Model):
 
     query: str
     factors: dict[str, str]
-    """What was varied beside the method."""
+    """What was varied besides the method."""
     method: str
-    """The one that it takes."""
+    """The method that it takes."""
     of_best: float | None
-    """Its mean rate by that of the best method; None where it was not measured."""
+    """Its mean rate divided by that of the best method; None where it was not measured."""
 
 
 class Backlogs(Model):
-    """What was worked off, and by which costs the rates of window methods are explained."""
+    """What was worked off, and the costs that explain the rates of window methods."""
 
     trials: int
     worked_off: tuple[WorkedOff, ...]
     costs: tuple[MethodCost, ...]
     auto: tuple[Chosen, ...]
-    """By query and what was varied beside the method."""
+    """By query and what was varied besides the method."""
 
 
 class Backlog(EveryCombination):

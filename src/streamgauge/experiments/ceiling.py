@@ -22,11 +22,11 @@ class HarnessCeiling(Model):
     ceiling: float | None
     """The highest rate per input stream that held; None where none did."""
     limit: str | None
-    """Why the next rate did not hold; None where no higher one was to be tried."""
+    """Why the next rate did not hold; None where every rate that was tried held."""
 
 
 class Ceiling:
-    """Double the rate until `noop` does not keep up, or the sender not its schedule."""
+    """Double the rate until `noop` does not keep up, or the sender misses its schedule."""
 
     name: ClassVar[str] = "ceiling"
     title: ClassVar[str] = "how many records a second can sender, broker and reader take here?"
@@ -46,7 +46,7 @@ class Ceiling:
         )
 
     def plan(self) -> Sequence[TrialSpec]:
-        """Return the first step; the others follow from what comes of it."""
+        """Return the first step; the others depend on its result."""
         return [self._first]
 
     def next_trial(self, history: Sequence[TrialResult]) -> TrialSpec | None:
@@ -70,12 +70,12 @@ class Ceiling:
         return max((result.spec.rate for result in history if held(result)), default=None)
 
     def exit_code(self, history: Sequence[TrialResult]) -> int:
-        """Return 0 when a rate held: that the last one did not is what was looked for."""
+        """Return 0 when a rate held: the last one is expected to fail."""
         return NOT_KEPT_EXIT_CODE if self.ceiling(history) is None else 0
 
 
 def held(result: TrialResult) -> bool:
-    """Tell whether the sender kept its schedule and the reader its pace."""
+    """Return whether the sender kept its schedule and the reader kept up."""
     return result.valid.holds is True and result.kept_up.holds is True
 
 

@@ -23,7 +23,7 @@ def every_combination(run: RunSpec) -> list[TrialSpec]:
 
 
 class EveryCombination:
-    """An experiment that knows all of its trials beforehand; to say are name, title and answer."""
+    """An experiment that knows all of its trials beforehand; subclasses add the answer."""
 
     parameters: ClassVar[type[NoParameters]] = NoParameters
     every_combination: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""What the trials of a search tell: how fast a backlog was worked off, and the conclusion."""
+"""What the trials of a search show: how fast a backlog was worked off, and the conclusion."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from streamgauge.units import format_rate
 
 
 def catch_up_rate(guesses: Sequence[TrialResult]) -> float | None:
-    """Return the rate per input stream that the guesses tell, as all rates are.
+    """Return the rate that the guesses show, per input stream as all rates are.
 
-    By how much longer the engine was busy with the greater backlog: that is free of its start. An
-    engine that was hardly busy for longer is estimated by the shortest time that can be measured.
+    It is taken from how much longer the engine was busy with the greater backlog, which excludes
+    its start. If that was hardly longer, the shortest time that can be measured is used.
     """
     known = [(_backlog(guess), caught_up_s(guess)) for guess in guesses if caught_up_s(guess)]
     if not known:
@@ -29,7 +29,7 @@ def catch_up_rate(guesses: Sequence[TrialResult]) -> float | None:
 
 
 def _backlog(guess: TrialResult) -> float:
-    """Count the records of each stream that lay there."""
+    """Return the records of each stream in the backlog."""
     return guess.spec.rate * guess.spec.duration_s
 
 
@@ -41,12 +41,12 @@ def caught_up_s(guess: TrialResult) -> float:
 
 
 def is_spoiled(guess: TrialResult) -> bool:
-    """Tell whether something outside the engine kept a guess from telling anything."""
+    """Return whether something outside the engine kept a guess from giving a rate."""
     return guess.status == "invalid" and caught_up_s(guess) == 0
 
 
 def told(result: TrialResult, role: Role) -> SearchTrial:
-    """Tell what a trial was for and how it was decided."""
+    """Return what a trial was for and how it was decided."""
     decision = decide(result)
     return SearchTrial(
         trial=result.spec.number,
@@ -58,7 +58,7 @@ def told(result: TrialResult, role: Role) -> SearchTrial:
 
 
 def told_of_guess(guesses: Sequence[TrialResult]) -> SearchTrial:
-    """Tell what the last of some guesses says, together with those before it."""
+    """Return what the last of some guesses says, together with those before it."""
     guess = guesses[-1]
     rate = catch_up_rate(guesses) if caught_up_s(guess) else None
     reason = f"caught up at {format_rate(rate)}" if rate else (guess.cause or "it gave no rate")
@@ -95,13 +95,13 @@ def in_growth(interval: Interval) -> str:
 
 
 def conclusion(found: Found | None, confirmations: int) -> str:
-    """Say what a search came to."""
+    """Say how a search ended."""
     if found is None:
         return "not known yet: the search is not over"
     low, high = found.interval
     if found.rate is None:
         if low is not None:
-            return f"not settled: {format_rate(low)} held, but not each time"
+            return f"not settled: {format_rate(low)} held, but not every time"
         if found.limit == "harness":
             return "not known: the harness was the limit at every rate"
         return f"no rate passes, down to {format_rate(high or 0.0)}"

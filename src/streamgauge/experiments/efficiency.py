@@ -17,10 +17,10 @@ PREFIX = "cost."
 TOTAL = "total"
 PROFILER = "auto"
 _WITHOUT_STACKS = "procfs"
-"""The back end of processes whose CPU time alone is known; small ones are not in every trial."""
+"""The back end of processes with only a known CPU time; small ones are not in every trial."""
 _Factors = tuple[tuple[str, str], ...]
 _FIT = 3
-"""Different loads that a line can be laid through."""
+"""Different loads that a line needs."""
 
 
 class EfficiencyParameters(Model):
@@ -63,7 +63,7 @@ class Point(Model):
     network: float | None
     """Mean bytes per input record through all network interfaces, both ways."""
     tasks: tuple[TaskCost, ...]
-    """The dearest first; `total` is all of them."""
+    """The most expensive first; `total` is all of them."""
 
 
 class Line(Model):
@@ -85,7 +85,7 @@ class Efficiency(Model):
 
     points: tuple[Point, ...]
     lines: tuple[Line, ...]
-    """Where three loads or more differ in nothing else."""
+    """One where three or more loads differ in nothing else."""
 
 
 class EfficiencyByTask:
@@ -126,7 +126,7 @@ def _rested(trial: TrialSpec) -> TrialSpec:
     if trial.shape is not None or trial.warmup_s == 0 or trial.backlog:
         return trial
     text = format_rate(trial.rate)
-    if parse_rate(text) != trial.rate:  # it is written with four digits
+    if parse_rate(text) != trial.rate:  # `format_rate` writes four digits
         text = f"{trial.rate!r}/s"
     return trial.model_copy(update={"shape": f"rested:{text}"})
 
@@ -141,7 +141,7 @@ def _sampled_by(result: TrialResult) -> tuple[str, ...]:
 
 
 def _others(spec: TrialSpec) -> dict[str, str]:
-    """Return what was varied but for the rate."""
+    """Return what was varied, except the rate."""
     return {name: value for name, value in spec.factors.items() if name != "rate"}
 
 
@@ -193,7 +193,7 @@ def _network(repeats: Sequence[TrialResult]) -> float | None:
 
 
 def _lines(points: Sequence[Point]) -> Iterator[Line]:
-    """Lay lines through the loads of what is the same otherwise."""
+    """Fit lines over the loads of points that are otherwise the same."""
     alike: dict[tuple[str, _Factors, tuple[str, ...]], list[Point]] = {}
     for point in points:
         key = (point.query, tuple(sorted(point.factors.items())), point.profiled_by)
@@ -218,7 +218,7 @@ def _lines(points: Sequence[Point]) -> Iterator[Line]:
 
 
 def fit(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float, float]:
-    """Return slope, intercept and R² of the line with the least squares."""
+    """Return slope, intercept and R² of the line by least squares."""
     x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
     spread = float(((x - x.mean()) ** 2).sum())
     slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread else 0.0

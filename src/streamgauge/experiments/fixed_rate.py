@@ -10,13 +10,13 @@ from streamgauge.spec.trial import Model, TrialResult, TrialSpec
 
 
 class Tally(Model):
-    """How many trials were planned, and what came of them."""
+    """How many trials were planned, and how they ended."""
 
     trials: int
     done: int
     correct: int
     kept_up: int
-    """Of the valid ones, as the correct ones are."""
+    """Of the valid ones, like `correct`."""
 
 
 class FixedRate(EveryCombination):
@@ -27,7 +27,7 @@ class FixedRate(EveryCombination):
     answers: ClassVar[type[Tally]] = Tally
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:  # noqa: ARG002
-        """Tell what is new compared with the trial before."""
+        """Return what is new compared with the trial before."""
         before = next((each for each in self._trials if each.number == trial.number - 1), None)
         if before is None:
             return "the first of the plan"
@@ -40,7 +40,7 @@ class FixedRate(EveryCombination):
         return "the next query at this rate"
 
     def answer(self, history: Sequence[TrialResult]) -> Tally:
-        """Count the trials by what came of them; an invalid one says nothing of the engine."""
+        """Count the trials by how they ended; an invalid one says nothing about the engine."""
         valid = [result for result in history if result.valid.holds is True]
         return Tally(
             trials=len(self._trials),
@@ -51,7 +51,7 @@ class FixedRate(EveryCombination):
 
 
 def _changed(trial: TrialSpec, before: TrialSpec) -> str:
-    """Name what a trial has another value of than the one before, if that was varied."""
+    """Name the varied values that differ from those of the trial before."""
     return ", ".join(
         f"{name}={value}"
         for name, value in trial.factors.items()

@@ -1,6 +1,6 @@
 """The search for the highest rate that holds: bracket, bisect, confirm; a pure function.
 
-A search is replayed from the trials so far, so that it goes on wherever it was interrupted.
+A search is replayed from the trials so far, so that an interrupted one can continue.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Limit = Literal["engine", "harness", "search"]
 BRACKET = (0.5, 1.1)
 """Shares of the guess at which the search begins."""
 WIDENED = (2, 8, 64, 1024)
-"""How far an end that does not hold is moved, one after the other, compared with where it was."""
+"""Factors by which an end that does not hold is moved from its first place, one after the other."""
 MOST_TRIALS = 30
-"""A search that has not settled by then does not settle."""
+"""A search that has not settled by then never will."""
 _DIGITS = 3
 _ROUNDING = 1.01
-"""A workload that rounds a rate moves it by less."""
+"""A workload that rounds a rate changes it by less."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Thoroughness:
     """How exact the answer is to be."""
 
     tolerance: float = 0.05
-    """The bracket is narrow enough when its ends are apart by no more than this share."""
+    """The bracket is narrow enough when its ends differ by no more than this share."""
     confirmations: int = 3
 
     def bisections(self, ends: Ends) -> int:
@@ -87,7 +87,7 @@ class Found:
     rate: float | None
     """The highest rate that holds, confirmed; None when there is none."""
     interval: tuple[float | None, float | None]
-    """It holds at the first, and no more at the second."""
+    """It holds at the first, and no longer at the second."""
     limit: Limit
     """What keeps it from being higher; the engine itself, unless no rate could be tried."""
 
@@ -101,10 +101,10 @@ class _Rate:
     again: int = 0
     """How many times as long as usual the last trial has to be repeated; 0 for not at all."""
     spoiled: bool = False
-    """Whether the last trial was invalid: what happens once may have disturbed it."""
+    """Whether the last trial was invalid: a single event may have disturbed it."""
 
     def add(self, tried: Tried) -> None:
-        """Take in one more trial; one that is inconclusive twice has failed."""
+        """Add one more trial; a rate that is inconclusive twice has failed."""
         times, self.again = max(1, self.again), 0
         before, self.spoiled = self.spoiled, tried.outcome == "invalid"
         if self.spoiled and not before:
@@ -129,7 +129,7 @@ class Search:
     last: float | None = None
 
     def add(self, tried: Tried) -> None:
-        """Take in one more trial."""
+        """Add one more trial."""
         self.trials += 1
         self.last = tried.rate
         self.rates.setdefault(tried.rate, _Rate()).add(tried)
@@ -137,13 +137,13 @@ class Search:
     @property
     def high(self) -> float | None:
         """The lowest rate that does not hold."""
-        return min((r for r, told in self.rates.items() if _is_over(told)), default=None)
+        return min((r for r, tried in self.rates.items() if _is_over(tried)), default=None)
 
     @property
     def low(self) -> float | None:
         """The highest rate below it that holds."""
         high = self.high or math.inf
-        held = (r for r, told in self.rates.items() if told.outcome == "pass" and r < high)
+        held = (r for r, tried in self.rates.items() if tried.outcome == "pass" and r < high)
         return max(held, default=None)
 
     def next(self) -> Step | None:
@@ -167,12 +167,12 @@ class Search:
             return None
         low, high = self.low, self.high
         if low is None or not self._is_confirmed(low):
-            all_invalid = all(told.outcome == "invalid" for told in self.rates.values())
+            all_invalid = all(tried.outcome == "invalid" for tried in self.rates.values())
             return Found(None, (low, high), "harness" if all_invalid else "engine")
         if high is None:
             return Found(low, (low, None), "search")
-        untold = self.rates[high].outcome == "invalid"
-        return Found(low, (low, high), "harness" if untold else "engine")
+        invalid = self.rates[high].outcome == "invalid"
+        return Found(low, (low, high), "harness" if invalid else "engine")
 
     def _lower(self, high: float | None) -> Step | None:
         if high is None:

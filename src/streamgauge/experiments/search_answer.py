@@ -1,4 +1,4 @@
-"""What can be chosen of a search, and what it answers: written with a run, and read back."""
+"""The parameters of a search and its answer: written with a run, and read back."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SHARE = re.compile(r"[1-9][0-9]{0,2}%")
 
 
 class SearchParameters(Model):
-    """What can be chosen of a search (-X)."""
+    """The parameters of a search (-X)."""
 
     survey: bool = False
-    """Search by short trials: a rough answer, stamped as such."""
+    """Search by short trials: a rough answer, marked as rough."""
     after: tuple[str, ...] = ("90%", "50%")
     """What is tried at the rate that was found: shares of it, or `fluctuate`."""
 
@@ -30,7 +30,7 @@ class SearchParameters(Model):
         for what in after:
             if what != FLUCTUATE and not _SHARE.fullmatch(what):
                 raise ValueError(
-                    f"{what!r} is neither a share of the rate, as 90%, nor {FLUCTUATE}"
+                    f"{what!r} is neither a share of the rate, like 90%, nor {FLUCTUATE}"
                 )
         return after
 
@@ -54,7 +54,7 @@ class LatencyAt(Model):
 
 
 class SearchAnswer(Model):
-    """What the search for one query came to."""
+    """The result of the search for one query."""
 
     query: str
     rate: float | None
@@ -67,7 +67,7 @@ class SearchAnswer(Model):
     and that lowest one. This is the publication's definition, without our other rules."""
     confirmations: int
     conclusion: str
-    """One sentence a person understands."""
+    """One sentence for people."""
     catch_up: float | None
     """The rate at which it worked off a backlog, from which the search began."""
     latency: tuple[LatencyAt, ...]
@@ -75,7 +75,7 @@ class SearchAnswer(Model):
 
     @property
     def found(self) -> Interval:
-        """What is known of the engine: no rate unconfirmed, nor one that the harness missed."""
+        """What is known about the engine: no unconfirmed rate, none that the harness missed."""
         _, high = self.interval
         return self.rate, None if self.limit == "harness" else high
 

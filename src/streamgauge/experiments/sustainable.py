@@ -45,7 +45,7 @@ from streamgauge.spec.trial import TrialResult, TrialSpec
 from streamgauge.units import format_count, format_rate
 
 FALLBACK = 1000.0
-"""Where the search begins when the guess could not tell anything."""
+"""Where the search begins when the guess gave no rate."""
 HIGH = 0.9
 """Share of the rate that was found at which a load that fluctuates is high."""
 _WHY: Mapping[Role, str] = {
@@ -55,13 +55,13 @@ _WHY: Mapping[Role, str] = {
     "bisect": "the middle of the bracket",
     "repeat": "the same once more",
     "confirm": "does it hold each time?",
-    "latency": "latency at what was found",
+    "latency": "latency at the rate found",
 }
 
 
 @dataclass(frozen=True)
 class Least:
-    """How long a part of a trial has to last: in seconds, triggers asked for and windows."""
+    """How long a part of a trial has to last: in seconds, trigger intervals and windows."""
 
     seconds: float
     triggers: int
@@ -94,7 +94,7 @@ class _Course:
     """The trials that follow a search, for their latency."""
 
     def add(self, result: TrialResult) -> None:
-        """Take in the next trial."""
+        """Add the next trial."""
         step = self.search.next()
         if step is None:
             self.after.append(result)
@@ -140,18 +140,18 @@ class Sustainable:
         backlog = f"{format_count(self._guess.records)} records wait when the engine starts"
         guess = f"guess: {backlog}; how fast does it catch up?"
         if self._greater:
-            guess += " Again with more records, if it finishes too soon to tell"
+            guess += " Again with more records, if it finishes too soon to measure"
         stages = [
             Stage(guess, 0 if self._rates else 1 + bool(self._greater)),
             Stage(f"bracket: {bracket}", 2),
             Stage(f"bisection to {100 * asked.tolerance:g} %", asked.bisections(ends)),
             Stage("confirmation: the lower end must hold each time", asked.confirmations),
-            Stage(f"latency at what was found: {', '.join(self._after)}", len(self._after)),
+            Stage(f"latency at the rate found: {', '.join(self._after)}", len(self._after)),
         ]
         return [stage for stage in stages if stage.trials]
 
     def rough(self) -> str | None:
-        """Say that a survey is one."""
+        """Return a warning for a survey."""
         return "survey: a rough answer" if self._asked.survey else None
 
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:
@@ -169,12 +169,12 @@ class Sustainable:
         return None
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
-        """Tell what the trial is for."""
+        """Return what the trial is for."""
         step = self._next_step(self._course(trial.query, history))
         return "the next query" if step is None else _WHY[step.role]
 
     def answer(self, history: Sequence[TrialResult]) -> Searches:
-        """Conclude for each query: the rate, between what it lies, what limits it, all trials."""
+        """Conclude for each query: the rate, its interval, what limits it, all trials."""
         return Searches(
             survey=self._asked.survey,
             quick=self._run.quick,
@@ -183,7 +183,7 @@ class Sustainable:
 
     @staticmethod
     def compare(base: Searches, other: Searches) -> Sequence[FoundByBoth]:
-        """Return what was found of each query that both have searched."""
+        """Return what was found for each query that both have searched."""
         theirs = {search.query: search.found for search in other.searches}
         return [
             FoundByBoth(mine.query, mine.found, theirs[mine.query])
@@ -225,7 +225,7 @@ class Sustainable:
         return _after(self._after[len(course.after)], found.rate)
 
     def _next_guess(self, done: Sequence[TrialResult]) -> int | None:
-        """Return how many times a backlog is to be worked off; None when that was done."""
+        """Return the size of the next backlog, in times the first; None when no guess is left."""
         if not done:
             return 1
         if is_spoiled(done[-1]):
@@ -236,13 +236,13 @@ class Sustainable:
         if passed_s == 0 or any(map(caught_up_s, greater)):
             return None
         left = [times for limit_s, times in self._greater.items() if passed_s < limit_s]
-        return next(iter(left[len(greater) :]), None)  # the next, where one was too much for it
+        return next(iter(left[len(greater) :]), None)  # the next one, if one was too much
 
     def _trial(self, number: int, query: str, step: Step) -> TrialSpec:
         run = self._run
         if step.role == "guess":
             duration_s = step.times * self._guess.duration_s
-            # Nothing can be done at a set time of a load that lies there already.
+            # A load that is already there has no times to act at.
             alone = {"duration_s": duration_s, "warmup_s": 0.0, "tail_s": 0.0, "acts": ()}
             return run.trial(number, query, step.rate, backlog=True, **alone)
         duration_s = step.times * run.duration_s
@@ -270,7 +270,7 @@ class Sustainable:
         )
 
     def _latency(self, course: _Course, found: Found | None) -> list[LatencyAt]:
-        """Name the trials that tell the latency at the rate that was found, and after that."""
+        """Name the trials that give the latency at the rate found, and those tried after it."""
         if found is None or found.rate is None:
             return []
         confirmed = [r for r, _ in course.searched if r.spec.rate == found.rate]
@@ -279,7 +279,7 @@ class Sustainable:
 
 
 def _shortened(run: RunSpec) -> RunSpec:
-    """Make the trials of a quick search short, unless their times were asked for."""
+    """Make the trials of a quick search short, unless their times were given."""
     times = {
         f"{name}_s": seconds
         for name, seconds in QUICK_TIMES_S.items()
@@ -289,7 +289,7 @@ def _shortened(run: RunSpec) -> RunSpec:
 
 
 def _after(what: str, found: float) -> Step:
-    """Return what is tried once the rate is known; the confirmations tell the latency there."""
+    """Return what is tried after the rate is known; the confirmations give the latency at it."""
     if what != FLUCTUATE:
         return Step(rounded(int(what.removesuffix("%")) / 100 * found), "latency")
     high = rounded(HIGH * found)

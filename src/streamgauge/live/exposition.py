@@ -1,6 +1,6 @@
 """The figures of the live page for Prometheus, in the OpenMetrics text format.
 
-Figures are of the trial under way and absent between trials, so that a graph shows a gap there.
+Figures describe the trial under way. Between trials they are absent, so a graph shows a gap.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _run(follower: Follower) -> Metric:
     labels = {
         "run": record.id,
         "workload": record.spec.workload,
-        "engine": record.spec.engine or "",  # a label that is empty counts as absent
+        "engine": record.spec.engine or "",  # an empty label counts as absent
         "status": record.status,
     }
     return InfoMetricFamily("streamgauge_run", "The run that is shown.", labels)
@@ -68,7 +68,7 @@ def _trials(follower: Follower) -> Iterator[Metric]:
         return
     yield GaugeMetricFamily(
         "streamgauge_trials_planned",
-        "Trials of the run that are known beforehand.",
+        "Trials of the run that are known in advance.",
         trial.planned,
     )
     labels = {"trial": str(trial.number), "query": trial.kind.query}
@@ -102,7 +102,7 @@ def _figures(sample: Sample, finished: float | None) -> Iterator[Metric]:
     yield _declared("load.1m", sample.load)
     yield _gauge(
         "streamgauge_newest_latency",
-        "The latency of the newest output, as the workload reads it off: one sample, no statistic.",
+        "The latency of the newest output, as the workload reads it: one sample, not a statistic.",
         sample.newest_latency,
         "seconds",
     )
@@ -113,7 +113,7 @@ _Values = float | None | Mapping[str, float]
 
 
 def _declared(name: str, values: _Values) -> Metric:
-    """Make a family of a metric that is declared; what it says of statistics is of one sample."""
+    """Make the family of a declared metric, described as one sample instead of a statistic."""
     metric = next(each for each in declared() if each.name == name)
     words = re.sub(r"\.?<.*>", "", metric.name).replace(".", "_")
     meaning = metric.meaning.replace("<statistic>", "newest sample").replace("<role>", "role")

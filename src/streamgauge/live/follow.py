@@ -27,7 +27,7 @@ Line = tuple[int, bytes]
 
 @dataclass(frozen=True)
 class News:
-    """What happened after a place in the file; all there is, for a viewer who is new."""
+    """What happened after a place in the file; everything, for a new viewer."""
 
     whole: bool
     samples: list[Sample]
@@ -35,7 +35,7 @@ class News:
 
 
 class Follower:
-    """The state of one run, brought up to date whenever somebody asks."""
+    """The state of one run, brought up to date whenever it is asked for."""
 
     def __init__(self, folder: RunFolder, now_s: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Follower:
     def _begin(self) -> None:
         self.state = State()
         self.offset = 0
-        """Bytes of the file that were taken in: whole lines."""
+        """Bytes of the file that were read: whole lines."""
         self._samples: deque[tuple[int, Sample]] = deque(maxlen=KEPT)
         self._ended: list[tuple[int, Ended]] = []
         self._trial_from = 0
@@ -56,7 +56,7 @@ class Follower:
 
     @property
     def running(self) -> bool:
-        """Whether the run was under way at the last look."""
+        """Whether the run was under way at the last refresh."""
         return self.record.status == "running"
 
     def over_for_s(self) -> float:
@@ -65,7 +65,7 @@ class Follower:
 
     @property
     def report(self) -> Path | None:
-        """The finished report, once it is there."""
+        """The finished report, once it exists."""
         file = self.folder.path / "report.html"
         try:
             written, concluded = file.stat(), (self.folder.path / "run.json").stat()
@@ -77,15 +77,15 @@ class Follower:
 
     @property
     def position(self) -> str:
-        """Name the place in the file that the state stands for."""
+        """Name the place in the file up to which the state was read."""
         return f"{quote(self.folder.name)}:{self.offset}"
 
     def refresh(self) -> None:
-        """Take in what was written since the last look."""
+        """Read what was written since the last refresh."""
         # The status first: once it is final no line is added, so none can be missed.
         try:
             self.record = self.folder.record()
-        except UsageError:  # gone, or not for us to read: what was seen stays
+        except UsageError:  # gone or unreadable: what was seen stays
             return
         if self.running:
             self._running_s = self._now_s()
@@ -97,7 +97,7 @@ class Follower:
                     self._take(event)
 
     def since(self, position: str | None) -> News:
-        """Return what a viewer who stands at a position has not seen."""
+        """Return what a viewer at a position has not seen."""
         run, _, offset = (position or "").rpartition(":")
         known = run == quote(self.folder.name) and offset.isascii() and offset.isdigit()
         seen = int(offset) if known and len(offset) < 20 else -1
@@ -110,7 +110,7 @@ class Follower:
         )
 
     def _oldest(self) -> int:
-        """Return the place before which not everything is kept any more."""
+        """Return the place before which some samples are no longer kept."""
         dropped = len(self._samples) == KEPT
         return self._samples[0][0] if dropped else self._trial_from
 
@@ -124,10 +124,10 @@ class Follower:
         self._ended += [(self.offset, each) for each in self.state.ended[len(before.ended) :]]
 
     def _new_lines(self) -> Iterator[list[Line]]:
-        """Yield whole lines, many at a time; one without its end waits."""
+        """Yield whole lines, many at a time; an unfinished line waits."""
         try:
             with self.folder.live.open("rb") as file:
-                if file.seek(0, 2) < self.offset:  # written anew
+                if file.seek(0, 2) < self.offset:  # rewritten
                     self._begin()
                 file.seek(self.offset)
                 end = self.offset
@@ -139,7 +139,7 @@ class Follower:
 
 
 class Chosen:
-    """Which run is followed: the one that was named, or the one that runs, or the next."""
+    """Which run is followed: the one that was named, the one under way, or the next."""
 
     def __init__(
         self,
@@ -154,9 +154,9 @@ class Chosen:
         self._looked_s = -PERIOD_S
 
     def follower(self) -> Follower | None:
-        """Return the follower of the run to be shown, up to date; None before there is one.
+        """Return the up-to-date follower of the run to show; None before there is one.
 
-        However many ask, the files are looked at once in a period.
+        The files are read once per period, no matter how many ask.
         """
         if self._now_s() - self._looked_s >= PERIOD_S:
             self._looked_s = self._now_s()

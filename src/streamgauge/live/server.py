@@ -32,13 +32,13 @@ from streamgauge.live.server_events import message, waiting
 
 HOST = "127.0.0.1"
 REPORT_S = 60.0
-"""How long after its end a run's report is waited for."""
+"""How long to wait for a run's report after the run's end."""
 LINGER_S = 5.0
 """How long viewers may take to fetch the report when the run that started us is over."""
 _FETCH_S = 1.0
-"""How long a viewer may take to ask for the report before it no longer counts as one."""
+"""How long a viewer may take to ask for the report before it no longer counts as a viewer."""
 _ALIVE_S = 15.0
-"""At least that often a stream says something, so that a viewer who is gone is noticed."""
+"""The longest silence of a stream: writing to it shows whether its viewer is gone."""
 _OUR_NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.IGNORECASE)
 _PAGE = {
     "/": ("index.html", "text/html"),
@@ -51,13 +51,13 @@ _REPORT += " img-src data: blob:; font-src data:"
 
 
 class Page:
-    """What the server answers, and to how many it is talking."""
+    """What the server answers, and how many viewers it has."""
 
     def __init__(self, chosen: Chosen, *, metrics: bool = False) -> None:
         self.chosen = chosen
         self.viewers = 0
         self.closing = False
-        """Every stream ends."""
+        """Whether every stream is to end."""
         self._ending_s: float | None = None
         routes = [Route(path, self._asset) for path in _PAGE]
         routes += [Route("/events", self._events), Route("/report.html", self._report)]
@@ -66,11 +66,11 @@ class Page:
         self.app = Starlette(routes=routes, middleware=[Middleware(_OnlyThisMachine)])
 
     def end(self) -> None:
-        """Begin to end: viewers of a finished run may still fetch its report."""
+        """Start to end: viewers of a finished run may still fetch its report."""
         self._ending_s = time.monotonic()
 
     def may_close(self) -> bool:
-        """Tell whether we were asked to end and no viewer needs us any more."""
+        """Return whether we were asked to end and no viewer needs us any more."""
         if self._ending_s is None:
             return False
         passed_s = time.monotonic() - self._ending_s
@@ -103,7 +103,7 @@ class Page:
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
     async def _stream(self, position: str | None) -> AsyncIterator[str]:
-        """Send what is new until nothing more will come; cancelled when the viewer is gone."""
+        """Send news until nothing more will come; cancelled when the viewer is gone."""
         self.viewers += 1
         try:
             yield "retry: 1000\n\n"
@@ -133,7 +133,7 @@ class Page:
         return message(follower, follower.since(position), time.time(), last=last)
 
     def _is_last(self, follower: Follower) -> bool:
-        """Tell whether a run is over and its report there, or not to be expected."""
+        """Return whether a run is over and its report exists or is no longer expected."""
         if follower.running:
             return False
         expected = follower.over_for_s() < REPORT_S and self._ending_s is None
@@ -141,7 +141,7 @@ class Page:
 
 
 class _OnlyThisMachine:
-    """Refuses requests under another name: another site's page, led here by its own DNS."""
+    """Refuses requests to another host name: another site's page, sent here by its own DNS."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -156,7 +156,7 @@ class _OnlyThisMachine:
 
 
 class _Server(uvicorn.Server):
-    """Ends at once on Ctrl-C, and with a moment for the viewers on SIGTERM."""
+    """Ends at once on Ctrl-C; on SIGTERM it gives the viewers a moment."""
 
     def __init__(self, config: uvicorn.Config, page: Page) -> None:
         super().__init__(config)
@@ -175,10 +175,10 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """Take a port of this machine; 0 for any that is free.
+    """Listen on a port of this machine; 0 for any that is free.
 
     Raises:
-        NotReady: It cannot be had.
+        NotReady: The port is not available.
     """
     try:
         return socket.create_server((HOST, port))

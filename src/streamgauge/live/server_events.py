@@ -16,7 +16,7 @@ def waiting(runs: str, now: float) -> str:
 
 
 def message(follower: Follower, news: News, now: float, *, last: bool) -> str:
-    """Write what a viewer has not seen yet, and where the run stands.
+    """Write what a viewer has not seen yet, and the state of the run.
 
     Args:
         follower: The run.
@@ -47,6 +47,6 @@ def message(follower: Follower, news: News, now: float, *, last: bool) -> str:
 
 
 def _event(position: str | None, content: dict[str, object]) -> str:
-    """Write one event; JSON holds no bare line end, so it is one line."""
+    """Write one event; JSON holds no bare line break, so it is one line."""
     place = f"id: {position}\n" if position is not None else ""
     return f"{place}data: {json.dumps(content, separators=(',', ':'), allow_nan=False)}\n\n"

@@ -13,7 +13,7 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Kind:
-    """What a trial asks, and why it is asked now."""
+    """What a trial asks for, and why it runs now."""
 
     query: str
     rate: float | None
@@ -27,15 +27,15 @@ class LiveTrial:
 
     number: int
     planned: int
-    """Trials that are known beforehand, this one included."""
+    """Trials that are known in advance, this one included."""
     kind: Kind
     next: Kind | None
     phases: tuple[str, ...] = ()
-    """All that it goes through, in their order."""
+    """All phases of the trial, in their order."""
     phase: str | None = None
     phase_at: float | None = None
     lasts_s: float | None = None
-    """How long the phase will take, where that is planned."""
+    """How long the phase will take, if that is planned."""
     over: bool = False
 
 
@@ -55,7 +55,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Sample:
-    """One second of a trial; rates are per second since the sample before."""
+    """One second of a trial; rates are per second since the previous sample."""
 
     at: float
     phase: str | None
@@ -63,11 +63,11 @@ class Sample:
     sent: float | None
     appended: float | None
     finished: float | None
-    """Since the engine's report before; None when it has not reported since the last sample."""
+    """Since the engine's previous report; None when it has not reported since the last sample."""
     lag: float | None
-    """Records; None where the engine reports no offsets, or too seldom."""
+    """Records; None where the engine reports no offsets, or too rarely."""
     newest_latency: float | None
-    """Of one output, the newest: a sample and no statistic."""
+    """Of the newest output: one sample, not a statistic."""
     cpu: Mapping[str, float]
     """Cores by role."""
     memory: Mapping[str, float]
@@ -77,7 +77,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Counters:
-    """What counts up through a trial, as it was last seen."""
+    """The counters of a trial, as they were last seen."""
 
     at: float = -math.inf
     due: float | None = None
@@ -87,24 +87,24 @@ class Counters:
     reported_at: float | None = None
     """When the engine last reported something new under load."""
     timely: bool = False
-    """Whether that came soon enough after the report before."""
+    """Whether that came soon enough after the previous report."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A run as far as its events tell."""
+    """What the events of a run say about it."""
 
     begun: int = 0
     """Trials that have begun; one that was interrupted begins again."""
     trial: LiveTrial | None = None
     sample: Sample | None = None
-    """The newest of this trial."""
+    """The newest sample of this trial."""
     ended: tuple[Ended, ...] = ()
     counters: Counters = Counters()
 
 
 def fold(state: State, event: Event) -> State:
-    """Take in one event; one that makes no sense changes nothing."""
+    """Take in one event; a malformed one changes nothing."""
     number = _number(event.get("trial"))
     if number is None:
         return state
@@ -120,7 +120,7 @@ def fold(state: State, event: Event) -> State:
 
 
 def finished_rates(samples: Sequence[Sample]) -> list[float | None]:
-    """Return what the engine finished per second as it last said, unless that is too old."""
+    """Return the last rate at which the engine finished records, unless it is too old."""
     rates: list[float | None] = []
     reported: Sample | None = None
     for sample in samples:
@@ -227,14 +227,14 @@ def _rate(now: float | None, last: float | None, passed_s: float) -> float | Non
 
 
 def _finished(now: Counters, last: Counters) -> float | None:
-    """Return the rate since the report before: an engine may report only every few seconds."""
+    """Return the rate since the previous report: an engine may report only every few seconds."""
     if last.reported_at is None or now.reported_at == last.reported_at:
         return None
     return _rate(now.finished, last.finished, now.at - last.reported_at)
 
 
 def _lag(now: Counters) -> float | None:
-    """Return the distance to the log's end; it grows on when a timely engine stops reporting."""
+    """Return the distance to the log's end; it keeps growing if a timely engine stops reporting."""
     if not now.timely or now.log_end is None or now.finished is None:
         return None
     return max(0.0, now.log_end - now.finished)

@@ -25,7 +25,7 @@ LONGEST_S = 4 * 3600.0
 """A table has 8 bytes for each millisecond of the load."""
 LOWEST_RATE, HIGHEST_RATE = 1e-4, 1e9
 MOST_RECORDS = 1e11
-"""Of a stream: for so many the arithmetic of intended times is exact."""
+"""Of a stream: up to this many, the arithmetic of intended times is exact."""
 _TENTH_MS = 100
 _SURGES = re.compile(
     r"(?P<rate>[^,]+),\s*(?P<factor>[0-9]*\.?[0-9]+)x(?:/(?P<period>[^/]+))?", re.ASCII
@@ -58,7 +58,7 @@ def settle(text: str) -> str:
 
 
 def schedule(spec: TrialSpec) -> Schedule:
-    """Tell when each record of a stream is due.
+    """Return when each record of a stream is due.
 
     Raises:
         UsageError: The load's shape cannot be sent in this trial.
@@ -89,7 +89,7 @@ def check(spec: TrialSpec) -> None:
         )
     if (wanted := spec.rate * spec.load_s) > MOST_RECORDS:
         raise UsageError(
-            f"{format_rate(spec.rate)} for {format_duration(spec.load_s)} are"
+            f"{format_rate(spec.rate)} for {format_duration(spec.load_s)} make"
             f" {format_count(wanted)} records: at most {format_count(MOST_RECORDS)} are possible",
             "Lower the rate, or shorten the trial.",
         )
@@ -102,7 +102,7 @@ def spans_of(spec: TrialSpec) -> Spans:
 
 
 def backlog_s(text: str | None) -> float | None:
-    """Return how long a load goes on before the engine is started; None for other loads."""
+    """Return how long a load lasts before the engine is started; None for other loads."""
     shape = None if text is None else parse_shape(text)
     return shape.before_ms / 1000 if isinstance(shape, shapes.Backlog) else None
 
@@ -118,7 +118,7 @@ def payloads(spec: TrialSpec) -> int:
 
 
 def least_rate(spec: TrialSpec) -> float:
-    """Return the records per second of a partition, in the second of the load that has fewest.
+    """Return the records per second of a partition, in the second with the fewest of them.
 
     Counted in nine tenths of a second, of which every second holds a whole one.
     """
@@ -128,7 +128,7 @@ def least_rate(spec: TrialSpec) -> float:
 
 
 def fewest(spec: TrialSpec, span_ms: int, step_ms: int | None = None) -> float:
-    """Return how many records a stream has in that span of the load in which it has fewest.
+    """Return how many records a stream has in the span of that length with the fewest of them.
 
     Args:
         spec: Has the load.
@@ -159,12 +159,12 @@ def _refuse_overlong(text: str, shape: Shape, spans: Spans) -> None:
         raise UsageError(
             f"the load {text!r} lasts {format_duration(shape.length_ms / 1000)},"
             f" the measured time {format_duration(spans.measured / 1000)}",
-            "Leave --duration out: it follows the load.",
+            "Leave out --duration: it follows the load.",
         )
     if spans.total > LONGEST_S * 1000 and not isinstance(shape, shapes.Steady):
         raise UsageError(
             f"the load {text!r} takes {format_duration(spans.total / 1000)} in all:"
-            f" at most {format_duration(LONGEST_S)} are possible for that shape",
+            f" at most {format_duration(LONGEST_S)} is possible for that shape",
             "Shorten it, or send at a constant rate.",
         )
 
@@ -198,7 +198,7 @@ def _bursts(what: str) -> Shape:
         return shapes.burst(parse_rate(base), peak, length_ms)
     period_ms = _milliseconds(period)
     if period_ms <= length_ms:
-        raise ValueError("the bursts leave no time between them")
+        raise ValueError("there is no time between the bursts")
     return shapes.bursts(parse_rate(base), peak, length_ms, period_ms)
 
 
@@ -209,7 +209,7 @@ def _surges(what: str) -> Shape:
     rate, factor = _some_rate(found["rate"]), float(found["factor"])
     period_ms = _milliseconds(found["period"] or "10s")
     if period_ms % 1000 or period_ms < 2000:
-        raise ValueError("they come every so many whole seconds, 2 at least")
+        raise ValueError("the period must be whole seconds, at least 2")
     if factor <= 0:
         raise ValueError("the factor must be above 0")
     return shapes.Surges(rate, factor, period_ms // 1000)
@@ -218,10 +218,10 @@ def _surges(what: str) -> Shape:
 def _backlog(what: str) -> Shape:
     first, comma, rest = what.partition(",")
     if not comma:
-        raise ValueError("the rate after it is missing")
+        raise ValueError("the rate after the backlog is missing")
     rate, length_ms = _rate_for(first)
     if not rate:
-        raise ValueError("there is none")
+        raise ValueError("the backlog is empty")
     return shapes.Backlog(rate, length_ms, parse_rate(rest))
 
 
@@ -281,4 +281,4 @@ FORMS: Mapping[str, tuple[str, Callable[[str], Shape]]] = {
     "fluctuate": ("fluctuate:30k/s", lambda what: shapes.fluctuate(_some_rate(what))),
     "replay": ("replay:FILE.parquet, replay:FILE.csv or, ten times as fast, …@10x", _replay),
 }
-"""How each shape is written, and who reads it."""
+"""How each shape is written, and the function that reads it."""

@@ -1,4 +1,4 @@
-"""The clock by which a load is sent: that of the machine, or one that waits for nothing."""
+"""The clock by which a load is sent: that of the machine, or one that never waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a sender asks of a clock; the module `time` is one."""
+    """What a sender needs of a clock; the module `time` is one."""
 
     def time_ns(self) -> int:
         """Return the time since the epoch."""
@@ -17,18 +17,18 @@ class Clock(Protocol):
 
 
 class HurriedClock:
-    """Passes over all times in which there would be nothing to do.
+    """Skips all times in which there would be nothing to do.
 
-    By it a backlog has the times of its schedule, and is sent as fast as that can be done.
+    With it a backlog has the times of its schedule, and is sent as fast as possible.
     """
 
     def __init__(self) -> None:
         self._ahead_ns = 0
 
     def time_ns(self) -> int:
-        """Return the time since the epoch, and all that was passed over."""
+        """Return the time since the epoch, plus all that was skipped."""
         return time.time_ns() + self._ahead_ns
 
     def sleep(self, seconds: float, /) -> None:
-        """Pass over that time."""
+        """Skip that time."""
         self._ahead_ns += round(seconds * 1e9)

@@ -25,7 +25,7 @@ class Lateness:
         return dict(self._steps)
 
     def merge(self, counts: Mapping[int, int]) -> None:
-        """Add what another has counted."""
+        """Add the counts of another."""
         self._steps.update(counts)
 
     def add(self, lateness_ns: int, records: int) -> None:

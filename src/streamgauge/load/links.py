@@ -13,19 +13,19 @@ _CHUNK = 65_536
 
 
 class Link(Protocol):
-    """Lines to one sender and from it, and whether it is still there."""
+    """Lines to and from one sender, and whether it is still there."""
 
     def write(self, line: bytes) -> None:
-        """Say something; OSError or ValueError when the other side is gone."""
+        """Send a line; OSError or ValueError when the other side is gone."""
 
     def read(self, timeout_s: float) -> bytes | None:
-        """Return what was said, None when nothing came in time, nothing (b"") at the end."""
+        """Return what was received, None when nothing came in time, b"" at the end."""
 
     def ended(self, timeout_s: float) -> bool:
         """Wait for the sender's end; return whether it came within the limit."""
 
     def failure(self) -> str | None:
-        """Tell why the sender ended, log tail included, None while it runs."""
+        """Return why the sender ended, log tail included, None while it runs."""
 
     def log_tail(self) -> str:
         """Return the end of what the sender wrote elsewhere."""
@@ -60,7 +60,7 @@ class ChildLink:
         return self._child.wait(timeout_s)
 
     def failure(self) -> str | None:
-        """Tell how the child ended."""
+        """Return how the child ended."""
         return None if self._child.alive else self._child.failure()
 
     def log_tail(self) -> str:
@@ -105,7 +105,7 @@ class SocketLink:
         return True
 
     def failure(self) -> str | None:
-        """Tell how the job ended, or that the task is gone."""
+        """Return how the job ended, or that the task is gone."""
         if not self._driver.alive:
             return self._driver.failure()
         if self._closed or self._hung_up():
@@ -123,7 +123,7 @@ class SocketLink:
         self._driver.stop()
 
     def _hung_up(self) -> bool:
-        """Look whether the other side is gone, without taking anything."""
+        """Check whether the other side is gone, without taking anything."""
         if not select.select([self._connection], [], [], 0)[0]:
             return False
         try:

@@ -143,7 +143,7 @@ class OpenLoop:
         """Send what is due, all records of a millisecond at once.
 
         A sender that cannot keep its schedule leaves the rest to the next tick at `until_ms`, so
-        that delivery reports and rows come as often as ever.
+        that delivery reports and rows come as often as before.
         """
         while self._sent < self._due and self._clock_ns() < until_ms * _NS:
             intended_ms = self._schedule.intended_ms(self._sent)
@@ -177,9 +177,9 @@ class OpenLoop:
         return True
 
     def _send_keyed(self, stream: Stream, count: int, intended_ms: int, end_ms: int) -> bool:
-        """Do the same with records that have keys.
+        """Do the same for records that have keys.
 
-        This is a loop of its own, because each further step in the other one is felt at high rates.
+        This is a separate loop, because each further step in the other one costs at high rates.
         """
         assert stream.keys is not None
         produce, topic = self._producer.produce, stream.topic

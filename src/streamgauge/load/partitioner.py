@@ -1,4 +1,4 @@
-"""Which partition a key belongs to: the one that Kafka's own producers choose.
+"""The partition that a key belongs to: the one that Kafka's own producers choose.
 
 So a program that joins or counts by key finds its records where it would have put them itself.
 """

@@ -20,7 +20,7 @@ from streamgauge.spec.payloads import Payloads
 
 _CHUNK = 1 << 20
 _KEYS, _PARTITIONS = ".keys", ".partitions"
-"""Ends of the names of the files beside the payloads."""
+"""Ends of the names of the files next to the payloads."""
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -33,7 +33,7 @@ class Source(Protocol[T_co]):
 
 
 class Memory(Generic[T]):
-    """What lies ready."""
+    """What is ready in memory."""
 
     def __init__(self, ring: Sequence[T]) -> None:
         self._ring = ring
@@ -58,7 +58,7 @@ class Streamed:
         self._next = 0
 
     def take(self, first: int, count: int, step: int) -> Sequence[bytes]:
-        """Pass over what others send, and read on."""
+        """Skip what others send, and read on."""
         ahead = (first - self._next) % self._size
         length = (count - 1) * step + 1
         lines = islice(self._lines, ahead, ahead + length, step)
@@ -80,7 +80,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where all that a stream's records need comes from."""
+    """Where everything that a stream's records need comes from."""
 
     payloads: Source[bytes]
     keys: Source[bytes] | None = None
@@ -99,7 +99,7 @@ class Block:
 
 
 def in_memory(payloads: Payloads, form: Form, partitions: int) -> Sources:
-    """Render all that a stream's records need into memory.
+    """Render everything that a stream's records need into memory.
 
     Raises:
         UsageError: The payloads do not fit their form or their keys.
@@ -117,7 +117,7 @@ def in_memory(payloads: Payloads, form: Form, partitions: int) -> Sources:
 
 
 def write_files(payloads: Payloads, form: Form, partitions: int, path: Path) -> None:
-    """Write the files that `streamed` reads: the payloads to `path`, keys beside it.
+    """Write the files that `streamed` reads: the payloads to `path`, keys next to it.
 
     Raises:
         UsageError: The payloads do not fit their form or their keys, or have more than one line.
@@ -175,13 +175,13 @@ def _check(payloads: Payloads, form: Form) -> None:
     if payloads.partition == "key":
         if payloads.keys is None:
             raise UsageError(
-                "the workload lets partitions follow keys, and has no keys",
+                "the workload lets partitions follow keys, but has no keys",
                 "Give its payloads keys.",
             )
         if payloads.marker is None and payloads.markers is None:
             raise UsageError(
                 "a stream whose partitions follow keys has no marker of its own: its next record"
-                " would get into partitions that are not those of its key",
+                " would go to partitions that are not those of its key",
                 "Give its payloads a marker.",
             )
     own = [payloads.marker, payloads.sentinel]

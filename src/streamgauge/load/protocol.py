@@ -1,4 +1,4 @@
-"""What the harness and the sender's process say to each other: one line of JSON each."""
+"""The messages between the harness and the sender's process: one line of JSON each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from streamgauge.spec.trial import Model, TrialSpec
 
 PULSE_MS = 250
-"""Between markers that go on, so that no second is without one."""
+"""Between repeated markers, so that no second is without one."""
 
 
 class SenderJob(Model):
@@ -26,12 +26,12 @@ class SenderJob(Model):
     of: int = 1
     """How many senders there are."""
     pulse: bool = False
-    """Whether markers go on until the load begins."""
+    """Whether markers are repeated until the load begins."""
     payloads: Path | None = None
     """Folder of the payloads to be streamed; None to render them into memory."""
 
     def shared(self, senders: int) -> list[SenderJob]:
-        """Return the jobs of so many senders that share this one."""
+        """Return the jobs of this many senders that share this one."""
         if senders == 1:
             return [self]
         return [
@@ -85,7 +85,7 @@ class Ready(Model):
 
 
 class Marker(Model):
-    """An ordinary record that shows whether the engine has begun, or has come to the end."""
+    """An ordinary record that shows whether the engine has begun, or has finished."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -98,7 +98,7 @@ class Marker(Model):
 
 
 class Markers(Model):
-    """The markers that were asked for lie in their topics."""
+    """The markers that were asked for are in their topics."""
 
     kind: Literal["markers"] = "markers"
     markers: list[Marker]
@@ -116,7 +116,7 @@ class TickLine(Model):
 
 
 class Sent(Model):
-    """What came of one sender's part of the load."""
+    """The result of one sender's part of the load."""
 
     kind: Literal["sent"] = "sent"
     due: int
@@ -131,7 +131,7 @@ class Sent(Model):
     cpu_s: float
     """Processor time of the sender during the load."""
     requests_s: list[float]
-    """Mean time of each second's produce requests to the broker's answer, where that was asked."""
+    """Mean time of each second's produce requests to the broker's answer, where asked for."""
 
 
 class Overrun(Model):
@@ -142,7 +142,7 @@ class Overrun(Model):
 
 
 class SenderSummary(Model):
-    """What came of the load, all senders together."""
+    """The result of the load, all senders together."""
 
     senders: int
     due: int

@@ -16,7 +16,7 @@ from streamgauge.errors import UsageError
 COLUMN = "time"
 _NS = 1_000_000_000
 _LONGEST_NS = 2**62
-"""Far from the end of 64 bits."""
+"""Far below the limit of 64 bits."""
 _REMEDY = (
     f"give a .parquet or .csv file with a column `{COLUMN}`, or a single column of time stamps,"
     " in ascending order; numbers are seconds"
@@ -28,7 +28,7 @@ def read_arrivals(path: Path, speed: float = 1.0) -> npt.NDArray[np.int64]:
 
     Args:
         path: The file.
-        speed: So many times as fast as recorded.
+        speed: How many times as fast as recorded.
 
     Raises:
         UsageError: The file has no times, or they are not in order.

@@ -1,6 +1,6 @@
 """Render payloads to files: `python -m streamgauge.load.render SENDER.json`.
 
-A process of its own, since it needs memory that the sender which streams them need not have.
+A separate process, since it needs memory that a sender which streams them can do without.
 """
 
 from __future__ import annotations

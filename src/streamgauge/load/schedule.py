@@ -28,7 +28,7 @@ class Schedule(Protocol):
     def intended_ms(self, record: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
 
     def due(self, elapsed_ms: int) -> int:
-        """Count the records that are due once so much time has passed since the start."""
+        """Count the records that are due when that time has passed since the start."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Constant:
         return record * (1000 * self._exact.denominator) // self._exact.numerator
 
     def due(self, elapsed_ms: int) -> int:
-        """Count the records that are due once so much time has passed since the start."""
+        """Count the records that are due when that time has passed since the start."""
         if elapsed_ms < 0:
             return 0
         # Record i is due by t iff i * 1000 / rate < t + 1, since its time is rounded down.
@@ -87,7 +87,7 @@ class Tabled:
         return int(found) if isinstance(record, int) else found
 
     def due(self, elapsed_ms: int) -> int:
-        """Count the records that are due once so much time has passed since the start."""
+        """Count the records that are due when that time has passed since the start."""
         return 0 if elapsed_ms < 0 else int(self.counts[min(elapsed_ms, len(self.counts) - 1)])
 
 

@@ -1,10 +1,10 @@
 """The sender's process: `python -m streamgauge.load.sender SENDER.json`.
 
-It renders the payloads, says `ready`, and then does what the lines on stdin ask for: `markers`,
+It renders the payloads, reports `ready`, and then does what the lines on stdin ask for: `markers`,
 `begin`, `sentinels`, `end`. Its answers, and a tick a second during the load, are lines of JSON on
 stdout.
 
-Record i of a stream has the number i, the first markers included. Of n senders each sends
+Record i of a stream has the number i, including the first markers. Of n senders each sends
 every n-th record, and the first one the markers.
 """
 
@@ -46,18 +46,16 @@ from streamgauge.spec.transport import TakesRecords
 from streamgauge.spec.workload import Workload
 
 _Told = Callable[[str, int, int], Sequence[bytes | None]]
-"""What is said of a stream to a partition, by the record's number and time."""
+"""The payloads for a partition of a stream, by the record's number and time."""
 _FLUSH_S = 35.0
 """A little longer than a record may take to be delivered or given up."""
 _PULSES = 1000
-"""So many markers of a partition may go before the load, where they go on until it begins."""
+"""Markers that a partition may get before the load, where they are repeated until it begins."""
 _NS = 1_000_000
-
-"""See `Payloads.marker`."""
 
 
 class Sender:
-    """One trial's sender: its streams, and by what they are sent."""
+    """One trial's sender: its streams, and what sends them."""
 
     def __init__(self, job: SenderJob, workload: Workload, say: Callable[[Line], None]) -> None:
         self.say = say
@@ -82,7 +80,7 @@ class Sender:
         self._marker_size = max(map(_marker_size, self._payloads.values()))
         """Records of a marker in each partition."""
         self._before = job.spec.partitions * self._marker_size * (_PULSES if job.pulse else 1)
-        """So many numbers are kept for markers before the load; later ones follow it."""
+        """Numbers kept for markers before the load; later ones follow it."""
         self._next_marker = 0
         self._render(job, endpoints)
 
@@ -95,7 +93,7 @@ class Sender:
                 if job.payloads is None
                 else streamed(payloads, job.payloads / name)
             )
-            # For markers and sentinels; what was rendered is not to be held twice.
+            # For markers and sentinels; what was rendered must not be held twice.
             self._payloads[name] = replace(payloads, blocks=(), keys=None)
             self._streams[name] = Stream(
                 endpoints.inputs[name],
@@ -135,14 +133,14 @@ class Sender:
         """Send one sentinel to every input partition and wait for their offsets."""
         return self._send_to_all(lambda name, _number, _now_ms: [self._payloads[name].sentinel], 1)
 
-    def _send_to_all(self, told: _Told, size: int) -> Markers:
-        """Send so many records to every partition; return the last one of each."""
+    def _send_to_all(self, payloads_for: _Told, size: int) -> Markers:
+        """Send `size` records to every partition; return the last one of each."""
         partitions, now_ms = self._spec.partitions, self._clock.time_ns() // _NS
         made = [
             self._marker(name, first + place * partitions, payload, now_ms)
             for name in self._payloads
             for first in range(self._next_marker, self._next_marker + partitions)
-            for place, payload in enumerate(told(name, first, now_ms))
+            for place, payload in enumerate(payloads_for(name, first, now_ms))
         ]
         self._next_marker += partitions * size
         if self._next_marker == self._before:
@@ -164,14 +162,14 @@ class Sender:
         )
 
     def _told(self, name: str, number: int, now_ms: int) -> Sequence[bytes | None]:
-        """Return what a marker says."""
+        """Return the payloads of a marker."""
         payloads = self._payloads[name]
         return [payloads.marker] if payloads.markers is None else payloads.markers(number, now_ms)
 
     def _marker(
         self, name: str, record: int, payload: bytes | None, now_ms: int
     ) -> tuple[str, int, Single]:
-        """Make a marker, which goes to the partition of its number."""
+        """Make a marker for the partition of its number."""
         stream = self._streams[name]
         id_ = stream.id(record)
         if payload is None:
@@ -183,7 +181,7 @@ class Sender:
         return name, id_, Single(stream.topic, record % stream.partitions, value, key)
 
     def load(self, start_ms: int) -> Sent:
-        """Send the load, write the record of it and sum it up."""
+        """Send the load, write its record and sum it up."""
         loop = OpenLoop(
             self._outgoing.producer,
             list(self._streams.values()),
@@ -214,7 +212,7 @@ class Sender:
         )
 
     def _pulse_until(self, start_ms: int) -> None:
-        """Let markers go on, so that there is no gap before the load."""
+        """Repeat markers, so that there is no gap before the load."""
         clock, begin_ms = self._clock, start_ms - PULSE_MS / 2
         while self._pulses and (left_ms := begin_ms - clock.time_ns() // _NS) > 0:
             self.markers()
@@ -233,7 +231,7 @@ class Sender:
 
 
 def main(argv: list[str]) -> None:
-    """Render, then serve the harness until it says `end` or is gone."""
+    """Render, then serve the harness until it asks for `end` or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     workload = registry.load("workloads", job.spec.workload)()
     serve(Sender(job, workload, say), sys.stdin)

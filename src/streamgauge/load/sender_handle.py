@@ -1,4 +1,4 @@
-"""The harness's side of one sender: start it, ask it, hear it."""
+"""The harness's side of one sender: start it, send it commands, read its answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamgauge.load.protocol import (
 _MARKERS_S = 60.0
 _CONFIGURATION_S = 600.0
 _PATIENCE_S = 0.1
-"""The longest wait for the turn to listen."""
+"""The longest time that one reader keeps another waiting."""
 T = TypeVar("T", Ready, Markers, Sent)
 
 
@@ -37,9 +37,9 @@ class SenderHandle:
 
     def __init__(self, link: Link, pid: int) -> None:
         self.check: Callable[[], None] = lambda: None
-        """Called while the sender is waited for; raises when there is nothing to wait for."""
+        """Called while the sender is waited for; raises when waiting is useless."""
         self.pid = pid
-        """Number of the process here that sends, or lets others send."""
+        """Id of the process on this machine that sends, or lets others send."""
         self._link = link
         self._hearing = threading.Lock()
         """A probe asks for ticks from a thread of its own."""
@@ -62,10 +62,10 @@ class SenderHandle:
         """Start the process; it begins to render payloads at once.
 
         Args:
-            job: What it is to do.
+            job: What it does.
             path: Where its job file goes; the log of that name goes to `logs`.
             program: The module that does it.
-            env: What it must know and no file may say.
+            env: What it must know and no file may contain.
             affinity: Numbers of the CPUs it may use.
         """
         path.write_text(job.model_dump_json(indent=1) + "\n", encoding="utf-8")
@@ -109,12 +109,12 @@ class SenderHandle:
 
     @property
     def finished(self) -> bool:
-        """Tell whether the load is over and every record acknowledged or given up."""
+        """Return whether the load is over and every record acknowledged or given up."""
         self._hear(0)
         return self._sent is not None
 
     def sent(self, timeout_s: float) -> Sent:
-        """Wait for the end of the load and return what came of it."""
+        """Wait for the end of the load and return its result."""
         return self._sent or self._await(Sent, timeout_s)
 
     def end(self, timeout_s: float) -> None:
@@ -124,11 +124,11 @@ class SenderHandle:
             raise TrialInvalid(f"the sender did not end within {timeout_s:g} s")
 
     def failure(self) -> str | None:
-        """Tell why the process ended, None while it runs."""
+        """Return why the process ended, None while it runs."""
         return self._link.failure()
 
     def overrun(self) -> str | None:
-        """Tell why the engine cannot take what is offered; None as long as it can."""
+        """Return why the engine cannot take what is offered; None as long as it can."""
         return self._overrun
 
     def stop(self) -> None:
@@ -164,7 +164,7 @@ class SenderHandle:
         return answer
 
     def _hear(self, timeout_s: float) -> bool:
-        """Take in the lines that are there, after waiting for any; False at their end."""
+        """Take in the available lines, after waiting for any; False at their end."""
         with self._hearing:
             new = self._link.read(timeout_s)
             if new is None:

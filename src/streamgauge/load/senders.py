@@ -58,7 +58,7 @@ class Senders:
             endpoints: Where the load goes.
             sending: The program that sends it there.
             folder: Of the trial.
-            pulse: Whether markers go on until the load begins.
+            pulse: Whether markers are repeated until the load begins.
             affinity: Numbers of the CPUs that the processes may use; empty for all.
 
         Raises:
@@ -96,7 +96,7 @@ class Senders:
 
     @property
     def check(self) -> Callable[[], None]:
-        """Called while a sender is waited for; raises when there is nothing to wait for."""
+        """Called while a sender is waited for; raises when waiting is useless."""
         return self._senders[0].check
 
     @check.setter
@@ -106,7 +106,7 @@ class Senders:
 
     @property
     def pids(self) -> list[int]:
-        """Numbers of the senders' processes."""
+        """Ids of the senders' processes."""
         return list(dict.fromkeys(sender.pid for sender in self._senders))
 
     def ready(self, timeout_s: float) -> None:
@@ -138,11 +138,11 @@ class Senders:
 
     @property
     def finished(self) -> bool:
-        """Tell whether the load is over and every record acknowledged or given up."""
+        """Return whether the load is over and every record acknowledged or given up."""
         return all(sender.finished for sender in self._senders)
 
     def finish(self, timeout_s: float = _FLUSH_S) -> SenderSummary:
-        """Wait for the end of the load, let the processes end and return what came of it."""
+        """Wait for the end of the load, let the processes end and return its result."""
         # None ends before all are done: one that has ended looks like one that has died.
         sent = [sender.sent(timeout_s) for sender in self._senders]
         for sender in self._senders:
@@ -154,7 +154,7 @@ class Senders:
         return add_up(sent)
 
     def cut(self) -> SenderSummary:
-        """End all processes in the middle of the load; return what they had reported of it."""
+        """End all processes in the middle of the load; return what they had reported."""
         tick = self.poll()
         self.stop()
         sent = 0 if tick is None else tick.sent
@@ -172,11 +172,11 @@ class Senders:
         )
 
     def failure(self) -> str | None:
-        """Tell why a sender ended, None while all run."""
+        """Return why a sender ended, None while all run."""
         return next((why for sender in self._senders if (why := sender.failure())), None)
 
     def overrun(self) -> str | None:
-        """Tell why the engine cannot take what is offered; None as long as it can."""
+        """Return why the engine cannot take what is offered; None as long as it can."""
         return next((why for sender in self._senders if (why := sender.overrun())), None)
 
     def stop(self) -> None:
@@ -191,14 +191,14 @@ class Senders:
 
 
 def share_cpus(cpus: Sequence[int], senders: int) -> list[Sequence[int]]:
-    """Give each sender CPUs that no other has; where there are too few, all have all of them."""
+    """Give each sender CPUs that no other has; if there are too few, all share all of them."""
     if len(cpus) < senders:
         return [cpus] * senders
     return [cpus[number::senders] for number in range(senders)]
 
 
 def add_up(parts: Sequence[Sent]) -> SenderSummary:
-    """Put together what came of every sender's part."""
+    """Add up the results of every sender's part."""
     lateness = Lateness()
     for part in parts:
         lateness.merge(part.lateness)
@@ -217,7 +217,7 @@ def add_up(parts: Sequence[Sent]) -> SenderSummary:
 
 
 def add_ticks(ticks: Sequence[TickLine]) -> TickLine:
-    """Put together where every sender stands."""
+    """Add up where every sender stands."""
     return TickLine(
         at_ms=max(tick.at_ms for tick in ticks),
         due=sum(tick.due for tick in ticks),

@@ -1,4 +1,4 @@
-"""What every process that offers a load has in common: it does what lines on stdin ask for."""
+"""What all processes that offer a load have in common: they do what lines on stdin ask for."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def say(line: Line) -> None:
 
 
 def serve(offers: Offers, lines: Iterable[str]) -> None:
-    """Say that all is ready, then do what the lines ask for, one after the other."""
-    # The payloads are millions of objects that never die: no collector shall walk through them.
+    """Report that all is ready, then do what the lines ask for, one after the other."""
+    # The payloads are millions of objects that never die: the collector must not scan them.
     gc.collect()
     gc.freeze()
     gc.disable()

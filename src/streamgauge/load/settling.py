@@ -16,13 +16,13 @@ def until_still(
     enough: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Return a number once it is above 0 and has stood still or is enough, or what it is at last.
+    """Return a number once it is above 0 and has stood still or is enough, or its last value.
 
     Args:
-        look: Tells the number.
+        look: Returns the number.
         still_s: How long it must not change.
-        most_s: How long to wait at most, the looks themselves left out.
-        enough: What need not be waited beyond.
+        most_s: How long to wait at most, not counting the looks themselves.
+        enough: The number at which waiting ends.
         sleep: Waits.
     """
     found, since_s = look(), 0.0

@@ -1,6 +1,6 @@
 """Shapes of a load: how its rate changes over the measured time.
 
-A shape covers the measured time. The warm-up has its first rate, what comes after it its last.
+A shape covers the measured time. The warm-up has its first rate; what comes after has its last.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Shape(Protocol):
 
     @property
     def length_ms(self) -> int | None:
-        """Tell when it is over; None for one that goes on as long as it is asked to."""
+        """Return when it is over; None for one that lasts as long as asked."""
 
     def schedule(self, spans: Spans, seed: int) -> Schedule:
-        """Tell when each record of such a load is due; ValueError when it cannot be."""
+        """Return when each record of such a load is due; ValueError if it cannot be sent."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Steady:
     length_ms: int | None = None
 
     def schedule(self, _spans: Spans, _seed: int) -> Schedule:
-        """Need no table, whatever the length."""
+        """Return a schedule that needs no table, whatever the length."""
         return Constant(self.rate)
 
 
 @dataclass(frozen=True)
 class Poisson:
-    """Records that come independently of each other, so many a second on average."""
+    """Records that come independently of each other, at this rate on average."""
 
     rate: float
     length_ms: int | None = None
@@ -79,7 +79,7 @@ class Curve:
     """A rate for each millisecond of the measured time."""
 
     rates: Callable[[int], Floats]
-    """Rates per second of so many milliseconds."""
+    """Rates per second of that many milliseconds."""
     length_ms: int | None = None
 
     def schedule(self, spans: Spans, _seed: int) -> Schedule:
@@ -90,13 +90,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Surges:
-    """A rate that is interrupted by seconds whose records, many more, all come at once."""
+    """A rate interrupted by seconds with many more records, which all come at once."""
 
     rate: float
     factor: float
     """How many times as many records such a second has."""
     period_s: int
-    """From one of them to the next; each period ends with one."""
+    """From one such second to the next; each period ends with one."""
     length_ms: int | None = None
 
     def schedule(self, spans: Spans, _seed: int) -> Schedule:
@@ -147,7 +147,7 @@ class Replay:
 
     @property
     def length_ms(self) -> int:
-        """Reach to the last arrival."""
+        """Last until the last arrival."""
         return int(self.arrivals_ms[-1]) + 1
 
     def schedule(self, spans: Spans, _seed: int) -> Schedule:
@@ -162,7 +162,7 @@ class Replay:
 
 
 def steps(parts: Sequence[tuple[float, int]]) -> Curve:
-    """Hold each rate for so many milliseconds, one after the other."""
+    """Hold each rate for its milliseconds, one after the other."""
     rates = np.array([rate for rate, _ in parts])
     lengths = [length_ms for _, length_ms in parts]
 
@@ -204,7 +204,7 @@ def bursts(base: float, peak: float, length_ms: int, period_ms: int) -> Curve:
 
 
 def burst(base: float, peak: float, length_ms: int) -> Curve:
-    """Have one burst in the middle."""
+    """Put one burst in the middle."""
 
     def curve(span_ms: int) -> Floats:
         if length_ms >= span_ms:
@@ -232,7 +232,7 @@ def _hold(rates: Floats, span_ms: int) -> Floats:
 
 
 def _due(rates: Floats) -> Ints:
-    """Sum rates of milliseconds up to the records due by each; a part of one counts as one."""
+    """Sum rates of milliseconds up to the records due by each; a fraction of one counts as one."""
     _refuse_too_many(float(rates.sum()) / 1000)
     parts = np.cumsum(np.rint(rates * (_PER_RECORD // 1000)).astype(np.int64))
     due: Ints = -(-parts // _PER_RECORD)

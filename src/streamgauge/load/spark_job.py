@@ -1,7 +1,7 @@
 """The senders as one barrier job on a Spark cluster: `python -m streamgauge.load.spark_job JOB`.
 
-All tasks run at the same time or none does. Each speaks with the harness itself; what comes back
-through Spark is each one's record of the load.
+All tasks run at the same time or none does. Each talks to the harness itself; what comes back
+through Spark is each task's record of the load.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "512m",
     "spark.executor.memory": "1g",
-    # A sender that has to begin again would send everything twice.
+    # A restarted sender would send everything twice.
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.python.worker.reuse": "false",
@@ -68,11 +68,11 @@ def _slots(
 ) -> int:
     """Return how many senders to run: as many as wanted, or as the cluster runs tasks at once.
 
-    That is known when its executors have called in.
+    That is known when its executors have registered.
     """
     spark = context._jsc.sc()
     profile = spark.resourceProfileManager().defaultResourceProfile()
-    # Not defaultParallelism, which is 2 at least, whatever the cluster has.
+    # Not defaultParallelism, which is at least 2, whatever the cluster has.
     found = until_still(
         lambda: int(spark.maxNumConcurrentTasks(profile)),
         still_s=_STILL_S,

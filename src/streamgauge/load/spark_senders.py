@@ -1,4 +1,4 @@
-"""The harness's side of senders on a Spark cluster: start the job, let its tasks call in."""
+"""The harness's side of senders on a Spark cluster: start the job, let its tasks connect."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _LONGEST_HELLO = 1024
 def start(
     job: SenderJob, senders: int | None, master: str, folder: Path
 ) -> tuple[Process, list[SenderHandle]]:
-    """Start the Spark job and wait until all of its tasks have called in.
+    """Start the Spark job and wait until all of its tasks have connected.
 
     Args:
         job: What the tasks share.
-        senders: How many there shall be; None for one on each core of the cluster.
+        senders: How many to start; None for one on each core of the cluster.
         master: Address of the cluster.
         folder: Of the trial.
 
@@ -90,7 +90,7 @@ def _await_all(
             raise TrialInvalid(f"the Spark job of the senders ended: {driver.failure()}")
         if time.monotonic() > deadline:
             raise TrialInvalid(
-                f"{len(found)} of {wanted or 'all'} senders called in within {_CALL_IN_S:g} s",
+                f"{len(found)} of {wanted or 'all'} senders connected within {_CALL_IN_S:g} s",
                 "a barrier job needs a free core of the cluster for each: lower -L senders",
             )
         try:
@@ -107,7 +107,7 @@ def _await_all(
 
 
 def _hear(connection: socket.socket, token: str) -> Hello | None:
-    """Return what a task says that calls in, None when it is none of ours."""
+    """Return what a connecting task sends, None if it is not one of ours."""
     connection.settimeout(_HELLO_S)
     line = b""
     try:

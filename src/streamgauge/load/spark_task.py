@@ -20,12 +20,12 @@ _CONNECT_S = 30.0
 def send(
     jobs: Sequence[str], harness: tuple[str, int], token: str, numbers: Iterable[int]
 ) -> Iterator[tuple[int, bytes]]:
-    """Serve the harness as sender of that number; give back the record of the load.
+    """Serve the harness as the sender with that number; yield the record of the load.
 
     Args:
         jobs: The job of each sender, as JSON.
         harness: Where it listens.
-        token: What shows it that we are its task.
+        token: Shows the harness that we are its task.
         numbers: The one number of this task.
     """
     (number,) = numbers

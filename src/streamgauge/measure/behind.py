@@ -23,10 +23,10 @@ def grid(span: Span, step_ms: int = 1000) -> npt.NDArray[np.int64]:
 
 
 def behind(latencies: pa.Table, span: Span, step_ms: int = 1000) -> Floats:
-    """Tell at each point of the grid the age, in seconds, of the oldest input still unanswered.
+    """Return the age, in seconds, of the oldest unanswered input at each point of the grid.
 
-    At t that is the greatest t − intended over outputs with intended ≤ t < emitted, else 0. An
-    input that has to wait for the end of its window counts from then on.
+    At t that is the greatest t − intended over outputs with intended ≤ t < emitted, or 0 without
+    any. An input that has to wait for the end of its window counts from then on.
     The table must have the outputs of the whole trial: older ones reach into the span.
     """
     at = grid(span, step_ms)
@@ -57,7 +57,7 @@ class Offsets:
 
 
 def lag(at_s: Floats, log_end: Floats, finished: Floats, span: Span) -> Floats | None:
-    """Return log end − end of finished work, in records, for each look at both in the span.
+    """Return log end − end of finished work, in records, at each of these times in the span.
 
     None where the engine did not report its offsets at least every 5 s.
     """
@@ -67,7 +67,7 @@ def lag(at_s: Floats, log_end: Floats, finished: Floats, span: Span) -> Floats |
 
 
 def lag_of_reports(log_end: Offsets, finished: Offsets, span: Span) -> Floats | None:
-    """Return the same of looks at the log and of reports at other times."""
+    """Return the same where the engine reported at other times than the log was looked at."""
     inside = (log_end.at_s >= span.start_ms / 1000) & (log_end.at_s < span.end_ms / 1000)
     at_s = log_end.at_s[inside]
     newest = np.searchsorted(finished.at_s, at_s, side="right") - 1

@@ -1,4 +1,4 @@
-"""How fast an engine works off a backlog that lay there before it started."""
+"""How fast an engine works off a backlog that was there before it started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamgauge.measure.behind import Offsets
 from streamgauge.measure.statistics import Floats
 
 LEAST_S = 2.0
-"""What passes in less is too short to take a rate from."""
+"""A shorter time is too short to take a rate from."""
 _FEWEST_REPORTS = 3
 CAUGHT_UP_S = 5.0
 """Less is for watermarks, batches and triggers."""
@@ -23,7 +23,7 @@ class WorkedOff:
     """What was seen while an engine worked off a backlog."""
 
     records: int
-    """How many lay there, over all input streams."""
+    """Size of the backlog, over all input streams."""
     started_s: float
     """When the engine was started, epoch seconds."""
     finished: Offsets
@@ -38,15 +38,15 @@ class WorkedOff:
 def catch_up_rate(backlog: WorkedOff) -> float | None:
     """Return records per second over all input streams; None when nothing was worked off.
 
-    The engine's progress shows it best. An engine that works off everything in one batch shows it
-    by its outputs. Where those come all at once, too, the time since its start is left, which
-    makes it look slower than it is.
+    The engine's progress shows it best. For an engine that works off everything in one batch, the
+    rate is taken from its outputs. Where those come all at once, too, it is taken from the time
+    since its start, which makes the engine look slower than it is.
     """
     return _by_progress(backlog) or _by_outputs(backlog) or _since_start(backlog)
 
 
 def worked_off_between(backlog: WorkedOff) -> tuple[float, float]:
-    """Return from when until when the rate was taken, in epoch seconds.
+    """Return the beginning and end of the time that the rate was taken over, in epoch seconds.
 
     That is the progress between its first and its last step, or all the time from the start on.
     """
@@ -58,9 +58,9 @@ def worked_off_between(backlog: WorkedOff) -> tuple[float, float]:
 
 
 def caught_up_s(behind_s: Floats) -> float | None:
-    """Return after how long an engine was no longer behind, of a series with a step of 1 s.
+    """Return when an engine was no longer behind, from a series with a step of 1 s.
 
-    None where it was to the end.
+    None if it was behind to the end.
     """
     over = np.flatnonzero(behind_s > CAUGHT_UP_S)
     first = int(over[-1]) + 1 if len(over) else 0
@@ -70,7 +70,7 @@ def caught_up_s(behind_s: Floats) -> float | None:
 def peak_rate(backlog: WorkedOff) -> float | None:
     """Return the most records per second that were worked off over 5 s, over all input streams.
 
-    Where no progress was reported in time the outputs tell it, unless they wait for a window's end.
+    Without timely progress it is taken from the outputs, unless they wait for a window's end.
     """
     seen = backlog.finished
     if len(_steps(backlog)) >= _FEWEST_REPORTS:

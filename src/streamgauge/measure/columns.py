@@ -1,4 +1,4 @@
-"""The columns of the tables that go from hand to hand. Times are epoch milliseconds."""
+"""The columns of the tables that modules exchange. Times are epoch milliseconds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ RECORDS = pa.schema(
         ("value", pa.binary()),
     ]
 )
-"""What lies in a topic; the timestamp is the append time.
+"""The content of a topic; the timestamp is the append time.
 
-The key of a record is left out: answers need none, since a value says all that its key says.
+The key of a record is left out: answers do not need it, since the value includes what it says.
 """
 
 EXPECTED = pa.schema(

@@ -48,6 +48,6 @@ def append_runs(appended_ms: Ints) -> dict[str, float]:
 
 
 def first_append_times(appended_ms: Ints, records: int) -> list[int]:
-    """Return the append times of so many consecutive records, from the first, in milliseconds."""
+    """Return the append times of that many consecutive records, from the first, in milliseconds."""
     shown = appended_ms[:records]
     return [] if len(shown) < records else [int(at) for at in shown - shown[0]]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from streamgauge.spec.values import Span
 
 STEP_S = 5.0
-"""How far the points of the grid are apart, as published."""
+"""Distance between the points of the grid, as published."""
 FEWEST_POINTS = 3
 FEWEST_FOR_LIMITS = 8
-"""Fewer points say nothing of how exact their slope is."""
+"""Fewer points say nothing about how exact their slope is."""
 _MOST_ALIKE = 0.9
 _FEWEST_FREE = 3.0
 
@@ -39,7 +39,7 @@ def on_grid(at_s: Floats, lag: Floats, span: Span) -> Floats:
 
     Args:
         at_s: Epoch seconds, ascending, of the whole trial.
-        lag: Records behind at these times; what is below 0 was seen at two moments.
+        lag: Records behind at these times; below 0 if its two ends were seen at two moments.
         span: The measured span, where the grid begins.
     """
     at = grid(span, round(STEP_S * 1000)) / 1000
@@ -79,13 +79,13 @@ def limits(lags: Floats, share: float) -> tuple[float, float] | None:
 
 
 def _points(lags: Floats) -> tuple[Floats, Floats]:
-    """Return seconds and lag of the points that there are."""
+    """Return seconds and lag of the points that have a value."""
     there = ~np.isnan(lags)
     return np.flatnonzero(there).astype(np.float64) * STEP_S, lags[there]
 
 
 def _fit(x: Floats, y: Floats) -> tuple[float, Floats]:
-    """Return the slope by least squares, and what is left of the values."""
+    """Return the slope by least squares, and the residuals."""
     after = x - x.mean()
     slope = float(after @ y / (after @ after))
     return slope, y - y.mean() - slope * after

@@ -39,7 +39,7 @@ def measured(latencies: pa.Table, span: Span, window_ms: int | None = None) -> p
 
 
 def is_measured(latencies: pa.Table, span: Span, window_ms: int) -> pa.ChunkedArray:
-    """Tell of each row whether it counts for the measured span."""
+    """Return for each row whether it counts for the measured span."""
     end = latencies["window_end"]
     intended = latencies["intended"]
     in_span = pc.and_(
@@ -56,8 +56,8 @@ def is_measured(latencies: pa.Table, span: Span, window_ms: int) -> pa.ChunkedAr
 def seconds(latencies: pa.Table) -> dict[str, Floats]:
     """Return all values of each kind of latency; nothing is clipped.
 
-    Each is in the order of the rows; rows without a window have no `window_latency`, those whose
-    engine does not say when it took in its inputs no `processing_latency`.
+    Each is in the order of the rows. Rows without a window have no `window_latency`. Rows whose
+    engine does not say when it took in its inputs have no `processing_latency`.
     """
     return {name: _since(latencies, name) for name in SINCE}
 
@@ -82,7 +82,7 @@ def _since(latencies: pa.Table, name: str) -> Floats:
 
 
 def _before_window(latencies: pa.Table) -> Floats:
-    """Return what passed between an output's event time and the engine's taking in."""
+    """Return the seconds from an output's event time to the engine's intake."""
     event = pc.coalesce(*(latencies[name] for name in SINCE["event_latency"]))
     return _known_s(pc.subtract(latencies["ingested"], event))
 

@@ -86,14 +86,14 @@ def match(
     in_event_time: AnswersInEventTime | None = None,
     steps: pa.Table | None = None,
 ) -> Match:
-    """Match outputs with answers: the first output of a key decides, each key wants exactly one.
+    """Match outputs with answers: the first output of a key decides, each key needs exactly one.
 
     Args:
         expected: key, value, intended, appended, window_end, optional. An optional answer may be
             there or not, and is compared if it is; one with a null value is not compared at all.
         outputs: key (null if unreadable), value, emitted, partition, offset.
         agree: says for aligned rows of both tables whether the output is right.
-        in_event_time: gives what is to be known of outputs in event time.
+        in_event_time: gives the event and ingestion times of outputs.
         steps: `STEPS` of each output, of answers that grow. Only last steps decide; a step before
             is intermediate when it is right, unexpected when not, and a duplicate when the steps
             of its key do not go up.
@@ -216,7 +216,7 @@ class _Pairing:
 
 
 def _firsts(rows: Ints, answer_of: Ints, outputs: pa.Table) -> Ints:
-    """Keep of some outputs the first of each answer in log order.
+    """Keep only the first of some outputs for each answer, in log order.
 
     Inside a partition the offset decides, because a broker's clock may step back; between
     partitions the time does. It depends only on the outputs of that answer.
@@ -231,7 +231,7 @@ def _firsts(rows: Ints, answer_of: Ints, outputs: pa.Table) -> Ints:
 
 
 def _begins(*columns: Ints) -> Bools:
-    """Tell which rows differ from the row before; the first does."""
+    """Return which rows differ from the row before; the first always does."""
     begins = np.ones(len(columns[0]), dtype=bool)
     begins[1:] = np.any([np.diff(column) != 0 for column in columns], axis=0)
     return begins

@@ -1,4 +1,4 @@
-"""Read what the form of records put in front of them, many at once."""
+"""Read what a form puts in front of its records, many at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def headers(values: pa.Array, form: Form = FRONT) -> Headers:
     """Read the headers of recorded inputs of that form.
 
     Raises:
-        TrialInvalid: A message has none; what we sent has one, so the topic holds something else.
+        TrialInvalid: A message has none. All that we sent has one, so it is not ours.
     """
     found = pc.extract_regex(values, pattern=form.pattern)
     if found.null_count:
@@ -74,7 +74,7 @@ def refuse(values: pa.Array, bad: pa.Array, reason: str) -> None:
 
 
 def refuse_json(values: pa.Array, reason: str) -> None:
-    """Refuse the first record that is JSON; what is broken on purpose is none."""
+    """Refuse the first record that is JSON; records that are broken on purpose are not."""
     for value in values.to_pylist():
         try:
             json.loads(value)

@@ -1,7 +1,7 @@
 """How capacity grows with resources: a model of it, its intervals, and scaling efficiency.
 
 The Universal Scalability Law (Gunther): C(n) = u·n / (1 + a·(n - 1) + b·n·(n - 1)), where `a` is
-contention, what must be done one after the other, and `b` coherence, what all have to agree on.
+contention, work that must be done one after the other, and `b` coherence, what all must agree on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from streamgauge.measure.statistics import Floats
 FEWEST_LINEAR = 3
 FEWEST_USL = 4
 BEYOND = 2.0
-"""So many times the greatest size is predicted."""
+"""Capacity is predicted up to this many times the greatest size."""
 _STEPS = 40
 _RESAMPLES = 2000
 _SEED = 20_080_617
@@ -36,7 +36,7 @@ Range = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Seen:
-    """The capacity of one size: it carries the first, and no more the second."""
+    """The capacity of one size: it carries the first load, but not the second."""
 
     size: float
     low: float
@@ -58,7 +58,7 @@ class Model:
 
 
 def model(seen: Sequence[Seen]) -> Model | None:
-    """Fit the model that so many sizes allow: none for two, a line for three, else the law."""
+    """Fit the model that the sizes allow: none for two, a line for three, the law for more."""
     seen = sorted(seen, key=lambda each: each.size)
     sizes = np.array([each.size for each in seen])
     if len(np.unique(sizes)) < FEWEST_LINEAR:
@@ -70,8 +70,8 @@ def model(seen: Sequence[Seen]) -> Model | None:
     at = np.unique(np.concatenate([at, sizes]))
     predict = _usl_at if usl else _linear_at
     curve = [(float(size), _range(predict(drawn, size))) for size in at]
-    told = _usl_parameters(drawn) if usl else {"base": drawn[:, 0], "each": drawn[:, 1]}
-    parameters = {name: _range(values) for name, values in told.items()}
+    samples = _usl_parameters(drawn) if usl else {"base": drawn[:, 0], "each": drawn[:, 1]}
+    parameters = {name: _range(values) for name, values in samples.items()}
     return Model("usl" if usl else "linear", parameters, tuple(curve), _peak(parameters))
 
 
@@ -93,7 +93,7 @@ def _resampled(seen: Sequence[Seen], sizes: Floats, fit: _Fit, free: int) -> Flo
     width = high - low
     middle = (low + high) / 2
     left = middle - np.log(_at(fit, sizes, np.exp(middle)))
-    # What lies in the width of the steps is drawn from it; noise is what is left beside that.
+    # Each capacity is drawn from the width of its step; noise is the variance beyond that.
     noise = float(left @ left) / max(len(sizes) - free, 1) - float(np.mean(width**2)) / 12
     rng = np.random.default_rng(_SEED)
     drawn = low + rng.uniform(size=(_RESAMPLES, len(sizes))) * width

@@ -51,7 +51,7 @@ def _summarize_repeated(values_s: Floats, times: Integers) -> dict[str, float]:
 
 
 def medians(samples: Floats) -> Floats:
-    """Return the median along the last axis: as NumPy's own, which takes six times as long."""
+    """Return the median along the last axis: like NumPy's own, in a sixth of the time."""
     ordered = np.sort(samples, axis=-1)
     count = ordered.shape[-1]
     middle: Floats = (ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2
@@ -64,7 +64,7 @@ def named(prefix: str, values_s: Floats, times: Integers | None = None) -> dict[
 
 
 def percentile(values: Floats, per_mille: int) -> float:
-    """Return one percentile by nearest rank, to decide with: however small the sample is."""
+    """Return one percentile by nearest rank, for decisions: however small the sample is."""
     if len(values) == 0:
         raise ValueError("an empty sample has no percentiles")
     rank = _rank(len(values), per_mille)

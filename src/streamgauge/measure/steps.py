@@ -1,4 +1,4 @@
-"""Tell the outputs of answers that grow apart: last steps, right ones before, and errors."""
+"""Sort the outputs of answers that grow: last steps, right ones before, and errors."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class ByStep:
     intermediate: Ints
     """Of a step before, and right."""
     duplicate: Ints
-    """Of a step before, when that step or a later one had been put out."""
+    """Of a step before, when that step or a later one had already been emitted."""
     unexpected: Ints
     """Of no step, or with a value that their step does not have."""
 
 
 def by_step(outputs: pa.Table, steps: pa.Table, agree: Agree) -> ByStep:
-    """Look at each output beside the step that it claims to be."""
+    """Compare each output with the step that it claims to be."""
     step = _int64(pc.fill_null(steps["step"], 0))
     last = _int64(pc.fill_null(steps["last"], 0))
     before = (step > 0) & (step < last)

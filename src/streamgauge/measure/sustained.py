@@ -55,7 +55,7 @@ class Decision:
 
     outcome: Outcome
     reason: str
-    """One sentence a person understands."""
+    """One sentence for people."""
     evidence: dict[str, Json] = field(default_factory=dict)
 
 
@@ -75,7 +75,7 @@ def pace(
         looks: None where the engine did not report its offsets in time.
         outputs: what came out.
         total_rate: records per second, over all input streams.
-        trigger_s: the trigger interval that was asked for, None for as fast as possible.
+        trigger_s: the requested trigger interval, None for as fast as possible.
         drain_s: how long the engine took to come to the end, None when it did not.
     """
     if looks is not None:
@@ -96,7 +96,7 @@ def pace(
 
 
 def decide(result: TrialResult) -> Decision:
-    """Tell whether the trial's rate was sustained: pass, fail, invalid or inconclusive.
+    """Decide whether the trial's rate was sustained: pass, fail, invalid or inconclusive.
 
     A clear failure takes precedence over an inconclusive check.
     """
@@ -115,7 +115,7 @@ def decide(result: TrialResult) -> Decision:
 
 
 def grew(result: TrialResult) -> bool | None:
-    """Tell whether a trial's backlog or latency grew; None where that is unknown.
+    """Return whether a trial's backlog or latency grew; None where that is unknown.
 
     Only this is what Karimov et al. call unsustainable: neither how far the engine was behind nor
     how long it took after the load counts.
@@ -156,15 +156,15 @@ def _grew(pace: Pace) -> str | None:
 def _untold_because(pace: Pace, *, quick: bool) -> str | None:
     if pace.behind_p95_s is None:
         return (
-            "how far the engine was behind is unknown: its offsets came too seldom, and there are"
-            " too few outputs"
+            "how far the engine was behind is unknown: its offsets were reported too rarely, and"
+            " there are too few outputs"
         )
     if quick:
         return None
     if pace.by == "outputs" and pace.latency_growth.blocks < FEWEST_BLOCKS:
         return (
-            "its offsets came too seldom, and there are too few outputs to see whether the engine"
-            " fell further behind"
+            "its offsets were reported too rarely, and there are too few outputs to see whether the"
+            " engine fell further behind"
         )
     for name, growth in _growths(pace).items():
         if growth.decision == "undecided":
@@ -191,7 +191,7 @@ def _growth(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span) -> Growt
 
 
 def _consumed(looks: Looks | None) -> float | None:
-    """Fit lines to what was finished and offered: a count from first to last is off by a batch.
+    """Fit lines to the finished and offered records: a count from first to last is off by a batch.
 
     Both are fitted alike, since a line weighs the middle of a load that fluctuates more.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BLOCKS = 15
 FEWEST_BLOCKS = 10
 LIMIT = 0.01
-"""Seconds per second: a latency that grows faster than this does not hold."""
+"""Seconds per second: a latency that grows faster than this is not sustained."""
 _RESAMPLES = 2000
 _RESIDUALS_PER_DRAW = 3
 _SEED = 20_210_419
@@ -44,7 +44,7 @@ def in_words(growth: Trend | Growth) -> str:
 
 
 def trend(at_ms: npt.NDArray[np.int64], values_s: Floats, span: Span, seed: int = _SEED) -> Trend:
-    """Tell whether values rise over the span, from the medians of 15 blocks of time."""
+    """Decide whether values rise over the span, from the medians of 15 blocks of time."""
     x, y = block_medians(at_ms, values_s, span)
     if len(x) < FEWEST_BLOCKS:
         return Trend(None, None, None, len(x), "undecided")
@@ -76,8 +76,8 @@ def _slopes(x: Floats, ys: Floats) -> Floats:
 def _interval(x: Floats, y: Floats, slope: float, seed: int) -> tuple[float, float]:
     """Resample the residuals in runs of three, because neighbours resemble each other.
 
-    A line with two free parameters takes about 2·3/n of the variance of such runs with it. That
-    is given back: otherwise the interval holds the true slope in two of three cases, not in more.
+    A line with two free parameters removes about 2·3/n of the variance of such runs. That is
+    restored: otherwise the interval holds the true slope in only two of three cases.
     """
     residuals = (y - slope * x) / np.sqrt(1 - 2 * _RESIDUALS_PER_DRAW / len(x))
     per_series = -(-len(x) // _RESIDUALS_PER_DRAW)

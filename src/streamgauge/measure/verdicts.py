@@ -1,4 +1,4 @@
-"""Decide what a trial shows: was it valid, correct, did the engine keep up; with the reason."""
+"""Decide what a trial shows, with the reason: was it valid and correct, did the engine keep up."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _WORST_FIRST = (130, 70, 4, 3, 2, 1, 0)
 
 @dataclass(frozen=True)
 class LoadFacts:
-    """What is known of the load when a trial is over."""
+    """What is known about the load when a trial is over."""
 
     due: int
-    """Records that the schedule wanted sent."""
+    """Records that were due by the schedule."""
     sent: int
     """Records that were acknowledged; with acks=0 handed over, or appended where that was seen."""
     lateness_p99_s: float | None
@@ -140,7 +140,7 @@ def _gaps_because(facts: LoadFacts) -> str | None:
 
 
 def _limit(load: LoadSpec, facts: LoadFacts) -> str:
-    """Tell who was the limit, the broker or the sender, and what to do."""
+    """Name the limit, the broker or the sender, and what to do."""
     if facts.errors:
         return (
             f"{facts.errors:,} records were given up without an acknowledgement:"
@@ -192,7 +192,7 @@ def correct(
         counts: how outputs and answers compare; None when the topics could not be read back.
         drain: how the wait for the last outputs ended.
         answers: False for an engine that reads and drops.
-        engine_died: whether the engine ended before it was told to.
+        engine_died: whether the engine ended before it was asked to.
     """
     evidence = counts.model_dump() if counts else {}
     if reason := _untold_because(counts, answers=answers, engine_died=engine_died):
@@ -258,9 +258,9 @@ def kept_up(
         trend: of the latencies that count.
         behind_s: *behind* over the measured span.
         outputs: number of latencies that count.
-        trigger_s: the trigger interval that was asked for, None for as fast as possible.
+        trigger_s: the requested trigger interval, None for as fast as possible.
         quick: whether this was no measurement.
-        engine_died: whether the engine ended before it was told to.
+        engine_died: whether the engine ended before it was asked to.
     """
     bound_s = behind_bound_s(trigger_s)
     p95_s = p95_of_last_third(behind_s)
@@ -296,7 +296,7 @@ def kept_up_noop(
         lag: in records over all input streams; None when offsets were not reported in time.
         total_rate: records per second, over all input streams.
         quick: whether this was no measurement.
-        engine_died: whether the engine ended before it was told to.
+        engine_died: whether the engine ended before it was asked to.
     """
     p95_s = p95_of_last_third(lag / total_rate) if lag is not None else None
     evidence = {
@@ -314,7 +314,7 @@ _Decided = tuple[bool | None, str]
 
 
 def _pace_without_measuring(drain: Drain, *, quick: bool, engine_died: bool) -> _Decided | None:
-    # A dead engine cannot drain: that it died says more than that it did not come to the end.
+    # A dead engine cannot drain: its death says more than that it did not finish.
     if engine_died:
         return None, "the engine died before its pace could be judged"
     if drain.drained is None:
@@ -334,8 +334,8 @@ def _pace(trend: Trend, p95_s: float | None, bound_s: float) -> _Decided:
     if p95_s is not None and p95_s > bound_s:
         return False, _behind("outputs were", p95_s, bound_s)
     if trend.decision == "undecided" or p95_s is None:
-        told = "" if trend.slope is None else f": it changed by {in_words(trend)}"
-        return None, f"it is unclear whether the latency grew by more than {limit}{told}"
+        how = "" if trend.slope is None else f": it changed by {in_words(trend)}"
+        return None, f"it is unclear whether the latency grew by more than {limit}{how}"
     return True, (
         f"the latency did not grow by more than {limit} and outputs were at most"
         f" {format_duration(p95_s)} behind in 95 % of the last third"
@@ -344,7 +344,7 @@ def _pace(trend: Trend, p95_s: float | None, bound_s: float) -> _Decided:
 
 def _pace_by_lag(p95_s: float | None, total_rate: float) -> _Decided:
     if p95_s is None:
-        return None, "the engine did not report its offsets often enough to tell"
+        return None, "the engine did not report its offsets often enough to judge its pace"
     if p95_s > BEHIND_BOUND_S:
         return False, _behind("the engine was", p95_s, BEHIND_BOUND_S)
     return True, (
@@ -361,12 +361,12 @@ def _behind(who: str, p95_s: float, bound_s: float) -> str:
 
 
 def p95_of_last_third(values: Floats) -> float | None:
-    """Return what decides about a lag; None without any value."""
+    """Return the percentile that decides about a lag; None without any value."""
     return percentile(last_third(values), 950) if len(values) else None
 
 
 def behind_bound_s(trigger_s: float | None) -> float:
-    """Return how far behind an engine may be that was asked for such a trigger interval."""
+    """Return how far behind an engine with such a trigger interval may be."""
     return max(BEHIND_BOUND_S, 3 * (trigger_s or 0.0))
 
 

@@ -1,4 +1,4 @@
-"""From what was asked for to a complete run, all checked before anything is started."""
+"""Turns what was asked for into a complete run, all checked before anything is started."""
 
 from __future__ import annotations
 

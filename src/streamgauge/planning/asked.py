@@ -10,7 +10,7 @@ from streamgauge.spec.run import Origin
 
 @dataclass(frozen=True)
 class Asked:
-    """A value that the user gave, and by which way."""
+    """A value that the user gave, and where it was given."""
 
     value: Any
     origin: Origin = "option"

@@ -1,4 +1,4 @@
-"""What a reader of the results should know before a run is started, though it can be done."""
+"""Cautions about a run that is possible, for the reader of its results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cautions(spec: RunSpec) -> list[str]:
 
 
 def uneven(trial: TrialSpec) -> str | None:
-    """Tell where some instances read more partitions than others."""
+    """Return a caution if some instances read more partitions than others."""
     instances = trial.resources.instances
     if instances is None or trial.partitions % instances == 0:
         return None
@@ -32,20 +32,20 @@ def uneven(trial: TrialSpec) -> str | None:
 
 def _uneven(partitions: int, instances: str) -> str:
     return (
-        f"{partitions} partition(s) are no multiple of {instances} instances: some read more than"
-        " others, and capacity grows in steps (--partitions)"
+        f"{partitions} partition(s) are not a multiple of {instances} instances: some read more"
+        " than others, and capacity grows in steps (--partitions)"
     )
 
 
 def _shared(trials: list[TrialSpec]) -> list[str]:
-    """Tell where instances on this machine would share its CPUs."""
+    """Return a caution if instances on this machine would share its CPUs."""
     cpus = len(os.sched_getaffinity(0))
     cut = max((_cores(trial) for trial in trials), default=0)
     if cut <= cpus:
         return []
     return [
-        f"instances with {cut} cores in all are more than this machine's {cpus}: beyond that they"
-        " share CPUs, and more of them carry no more"
+        f"instances with {cut} cores in all exceed this machine's {cpus}: beyond that they share"
+        " CPUs, and more instances add no capacity"
     ]
 
 

@@ -1,4 +1,4 @@
-"""What cannot work is refused here, by asking those who will have to do it."""
+"""Refuses what cannot work, by asking the parts that will have to do it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(spec: RunSpec) -> None:
     if spec.profile is not None:
         registry.load("profilers", spec.profile)
         if spec.engine is None:
-            raise UsageError("there is no engine to profile", "Leave --profile out.")
+            raise UsageError("there is no engine to profile", "Leave out --profile.")
     _check_experiment(spec)
     load_experiment(spec)  # refuses what it would ignore
     trials = trials_of(spec)
@@ -63,7 +63,7 @@ def _check_experiment(spec: RunSpec) -> None:
             "Start a run for each value, or use -x fixed-rate.",
         )
     if spec.repeats > 1:
-        raise UsageError(f"{name} decides itself what to repeat", "Leave --repeats out.")
+        raise UsageError(f"{name} itself decides what to repeat", "Leave out --repeats.")
 
 
 def _check_trial(trial: TrialSpec) -> None:
@@ -90,7 +90,7 @@ def _check_resources(resources: ResourceSpec) -> None:
             if getattr(resources, name) == getattr(usual, name):
                 continue
             raise UsageError(
-                f"--{name.replace('_', '-')} is that of each instance, and there are none",
+                f"--{name.replace('_', '-')} applies to each instance, but there are none",
                 "Add --instances N, or use --cores for an engine in one process.",
             )
     elif cores is not None:
@@ -101,12 +101,12 @@ def _check_resources(resources: ResourceSpec) -> None:
 
 
 def _once(trials: Iterable[TrialSpec]) -> Iterator[TrialSpec]:
-    """Leave repeats out: they are all the same."""
+    """Leave out repeats: they are all the same."""
     return (trial for trial in trials if trial.repeat == 1)
 
 
 def _check_parameters(spec: RunSpec, trials: Iterable[TrialSpec]) -> None:
-    """Let the workload look at its parameters, at each combination of them once."""
+    """Let the workload check its parameters, once for each combination of them."""
     different = {json.dumps(trial.parameters, sort_keys=True): trial for trial in trials}
     for trial in different.values():
         load_workload(spec.workload).check(trial.parameters)

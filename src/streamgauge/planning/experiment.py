@@ -18,7 +18,7 @@ DEFAULT = str(RunSpec.model_fields["experiment"].default)
 
 
 def with_survey(asked: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Read `survey` as what it is short for, the parameter of that name.
+    """Replace `survey` by the parameter that it is short for.
 
     A parameter that was given as well wins, unless it comes only from the environment.
     """
@@ -58,7 +58,7 @@ def _engine(
     engine, given = experiment.engine, fields.get("engine")
     if given not in (None, engine):
         chosen = "has no engine" if engine is None else f"has its own engine, {engine}"
-        raise UsageError(f"experiment {name} {chosen}", "Leave --engine out.")
+        raise UsageError(f"experiment {name} {chosen}", "Leave out --engine.")
     return {"engine": engine, "queries": (fields.get("queries") or workload.default_queries)[:1]}
 
 
@@ -71,8 +71,8 @@ def _parameters(
             continue
         if key == SURVEY:
             raise UsageError(
-                f"{name} searches nothing: it has no parameter survey",
-                "leave --survey or -X survey out",
+                f"{name} does not search: it has no parameter survey",
+                "leave out --survey or -X survey",
             )
         raise unknown_name(f"parameter of {name}", key, list(model.model_fields))
     values = {
@@ -83,14 +83,14 @@ def _parameters(
 
 
 def _split(value: Any) -> Any:
-    """Return the parts of a text with commas; what is no text stays as it is."""
+    """Return the parts of a text with commas; other values stay as they are."""
     if not isinstance(value, str):
         return value
     return [part.strip() for part in value.split(",")] if value else []
 
 
 def _is_sequence(annotation: Any) -> bool:
-    """Tell whether a field takes several values."""
+    """Return whether a field takes several values."""
     return any(
         isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset) and kind is not str
         for kind in _kinds(annotation)
@@ -98,7 +98,7 @@ def _is_sequence(annotation: Any) -> bool:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """Yield the types that an annotation allows, without what is inside of them."""
+    """Yield the types that an annotation allows, without what is inside them."""
     origin = get_origin(annotation)
     if isinstance(origin, type) and issubclass(origin, Sequence | set | frozenset):
         yield origin

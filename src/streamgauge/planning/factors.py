@@ -23,7 +23,7 @@ from streamgauge.spec.run import (
 from streamgauge.spec.workload import Workload
 
 MOST_TRIALS = 10_000
-"""Of a run: a greater number is a slip of the keyboard."""
+"""Of a run: a greater number is a typing error."""
 _RANKS: Sequence[Origin] = ("default", "quick", "preset", "environment", "option")
 _HOW = (
     "Write it like --vary rate=1k/s,10k/s; values with commas in them are separated by semicolons."
@@ -36,7 +36,7 @@ Combination = Mapping[str, Any]
 
 
 def apart(merged: Mapping[str, Asked], workload: Workload) -> dict[str, Asked]:
-    """Put everything that has several values into `vary`, and leave one value to all else.
+    """Put everything that has several values into `vary`, and leave one value for all others.
 
     A setting that is varied and also has a fixed value: what was typed wins, then the environment.
     """
@@ -67,7 +67,7 @@ def searched(
         _refuse_unknown(name, workload)
         if not _wins(name, origin, plain):
             raise UsageError(
-                f"{name} is searched over, but also has a fixed value", "Leave one of them out."
+                f"{name} is searched over, but also has a fixed value", "Leave out one of them."
             )
         plain = _without(plain, name)
     return plain
@@ -103,8 +103,8 @@ def variants(
 
     Args:
         vary: The values of each factor.
-        settings: What was asked for apart from them.
-        read: Makes fields of settings.
+        settings: What was asked for besides them.
+        read: Turns settings into fields.
     """
     found: dict[str, Variant] = {}
     for combination in combinations(vary) if vary else ():
@@ -112,8 +112,8 @@ def variants(
         same = found.setdefault(variant.model_dump_json(exclude={"factors"}), variant)
         if same is not variant:
             raise UsageError(
-                f"{_told(same)} and {_told(variant)} ask for the same",
-                "Leave one of them out; --repeats repeats trials.",
+                f"{_told(same)} and {_told(variant)} ask for the same trials",
+                "Leave out one of them; --repeats repeats trials.",
             )
     return tuple(found.values())
 
@@ -125,7 +125,7 @@ def refuse_too_many(spec: RunSpec, vary: Values) -> None:
     count = ways * rates * len(spec.queries) * spec.repeats
     if count > MOST_TRIALS:
         raise UsageError(
-            f"these are {count:,} trials: a run has {MOST_TRIALS:,} at most",
+            f"these are {count:,} trials: a run can have at most {MOST_TRIALS:,}",
             "Ask for fewer values, queries or repeats, or for several runs.",
         )
 
@@ -143,11 +143,11 @@ def _variant(combination: Combination, fields: dict[str, Any]) -> Variant:
 
 
 def _as_asked(combination: Combination) -> dict[str, str]:
-    told: dict[str, str] = {}
+    written: dict[str, str] = {}
     for name, value in combination.items():
         options = {f"L.{key}": each for key, each in value.items()} if name == LOADS else {}
-        told |= {key: text(each) for key, each in (options or {name: value}).items()}
-    return told
+        written |= {key: text(each) for key, each in (options or {name: value}).items()}
+    return written
 
 
 def _told(variant: Variant) -> str:
@@ -155,7 +155,7 @@ def _told(variant: Variant) -> str:
 
 
 def _read(asked: Any) -> dict[str, list[Any]]:
-    """Return the values of each factor: of a list, or of a text with commas or semicolons."""
+    """Return the values of each factor: from a list, or a text with commas or semicolons."""
     if not isinstance(asked, Mapping):
         raise UsageError(f"vary: {asked!r} names no factors", _HOW)
     return {str(name): _values(str(name), values) for name, values in asked.items()}
@@ -179,7 +179,7 @@ def _place(name: str) -> tuple[str, str | None]:
 
 
 def _refuse_unknown(name: str, workload: Workload) -> None:
-    """Refuse what is no factor; who reads the options of one refuses those that it lacks."""
+    """Refuse what is not a factor; unknown options of one are refused where they are read."""
     letter, _, option = name.partition(".")
     if name in FACTORS or (letter in OPTION_FACTORS and option):
         return
@@ -190,15 +190,15 @@ def _refuse_unknown(name: str, workload: Workload) -> None:
 
 
 def _wins(name: str, origin: Origin, plain: Mapping[str, Asked]) -> bool:
-    """Tell whether a factor is to be varied although its setting may have a value."""
+    """Return whether a factor is to be varied although its setting may have a value."""
     given = [asked.origin for asked in _rivals(name, plain)]
     if origin in given:
-        raise UsageError(f"{name} is varied, but also has a fixed value", "Leave one of them out.")
+        raise UsageError(f"{name} is varied, but also has a fixed value", "Leave out one of them.")
     return all(_RANKS.index(origin) > _RANKS.index(each) for each in given)
 
 
 def _rivals(name: str, plain: Mapping[str, Asked]) -> Iterator[Asked]:
-    """Yield what else gives a factor's setting a value; a load's shape says its rate."""
+    """Yield what else gives a factor's setting a value; a load's shape sets its rate."""
     setting, option = _place(name)
     for rival in (setting, "shape") if name == "rate" else (setting,):
         asked = plain.get(rival)

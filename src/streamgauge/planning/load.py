@@ -22,7 +22,7 @@ LOAD_OPTIONS = tuple(sorted({*LoadSpec.model_fields, *_TIMES} - {*_TIMES.values(
 
 
 def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Let the tasks of a Spark cluster send, where that was asked for."""
+    """Let the tasks of a Spark cluster send, if that was asked for."""
     rest = {name: asked for name, asked in merged.items() if name != _SENDERS}
     kind = str(merged[_SENDERS].value) if _SENDERS in merged else "processes"
     if kind == "processes":
@@ -33,7 +33,7 @@ def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     master = kind.removeprefix(_ON_SPARK)
     if not is_master(master):
         raise UsageError(
-            f"--senders {kind}: {master or 'nothing'} is no Spark cluster",
+            f"--senders {kind}: {master or 'nothing'} is not a Spark cluster",
             "Write --senders spark=spark://HOST:PORT.",
         )
     given = rest.get("load", Asked([{}])).value
@@ -43,9 +43,9 @@ def on_spark(merged: Mapping[str, Asked]) -> dict[str, Asked]:
 
 
 def load_axes(loads: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Return what is varied of the load, as factors with their values, and what is not.
+    """Return the factors of the load with their values, and its fixed options.
 
-    Each option with several values is a factor. Of several loads, what differs among them is one.
+    Each option with several values is a factor. With several loads, their differences are one.
     """
     if len(loads) < 2:
         axes = {key: _values(value) for load in loads for key, value in load.items()}
@@ -61,7 +61,7 @@ def load_axes(loads: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]],
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list as it is, anything else as one of its own."""
+    """Return a list as it is, anything else as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
@@ -84,10 +84,10 @@ def _is_in_all(key: str, value: Any, points: Sequence[Mapping[str, Any]]) -> boo
 
 
 def check_loads(asked: Any) -> Any:
-    """Refuse loads, one or a list of them, of which an option has another form than it must have.
+    """Refuse one load or a list of loads if one of its options is malformed.
 
     Raises:
-        UsageError: It has, or there is no such option.
+        UsageError: It is, or there is no such option.
     """
     for load in as_list(asked):
         if not isinstance(load, Mapping):
@@ -102,7 +102,7 @@ def check_loads(asked: Any) -> Any:
 
 
 def refuse_list_of_one(value: Any) -> Any:
-    """Refuse a list that has no several values; return anything else."""
+    """Refuse a list of a single value; return anything else."""
     if isinstance(value, list) and len(value) == 1:
         raise UsageError(f"{value} is a list of one value", "Write that value without brackets.")
     return value

@@ -1,4 +1,4 @@
-"""The parts that a name stands for, and what a trial asks of them."""
+"""The parts behind names, and what a trial asks of them."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ def _cluster(spec: TrialSpec) -> tuple[str, ...]:
     """Name the service that runs the engine's instances, where it has several.
 
     Raises:
-        UsageError: The engine is one process, whatever it is given.
+        UsageError: The engine is always one process.
     """
     if spec.resources.instances is None or spec.engine is None:
         return ()
     engine = load_engine(spec.engine)
     if not isinstance(engine, HasInstances):
         raise UsageError(
-            f"engine {spec.engine} is one process: --instances {spec.resources.instances} means"
-            " nothing to it",
-            "Leave --instances out.",
+            f"engine {spec.engine} is one process: --instances {spec.resources.instances} has no"
+            " effect on it",
+            "Leave out --instances.",
         )
     return (engine.cluster,)
 

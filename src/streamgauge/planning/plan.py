@@ -1,6 +1,6 @@
-"""From what was asked for to a complete run: defaults, quick, preset, options; all checked.
+"""Turns what was asked for into a complete run: defaults, quick, preset, options; all checked.
 
-Everything is looked at here before anything is started.
+Everything is checked here before anything is started.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def plan_run(
     Args:
         target: `WORKLOAD` or `WORKLOAD/QUERY,QUERY…`; None when the preset names it.
         asked: The given options by the names of a preset file's fields.
-        note: Told of what was asked for and has no use.
+        note: Called with what was asked for but has no use.
     """
     given = {name: each.value for name, each in asked.items() if each.value is not None}
     values = read_form(given, model=Options)
@@ -72,7 +72,7 @@ def plan_run(
 
 
 def _wants_survey(asked: Mapping[str, Asked]) -> bool:
-    """Tell whether a survey is asked for, by --survey or -X survey=true."""
+    """Return whether a survey is asked for, by --survey or -X survey=true."""
     chosen = with_survey(asked).get(OPTIONS, Asked({})).value.get(SURVEY, False)
     return str(chosen).lower() == "true"
 
@@ -119,7 +119,7 @@ def _merge(layers: Iterable[Mapping[str, Asked]]) -> dict[str, Asked]:
 
 
 def _asks_another(layer: Mapping[str, Asked], merged: Mapping[str, Asked]) -> bool:
-    """Tell whether a layer asks for another experiment, whose parameters are others."""
+    """Return whether a layer asks for another experiment, which has other parameters."""
     before = merged["experiment"].value if "experiment" in merged else DEFAULT
     return "experiment" in layer and layer["experiment"].value != before
 
@@ -130,7 +130,7 @@ def _rate_or_shape(merged: Mapping[str, Asked]) -> dict[str, Asked]:
     if rates is None or shape is None:
         return dict(merged)
     if rates.origin == shape.origin:
-        raise UsageError("--rate and --load both tell how much is sent", "Leave one of them out.")
+        raise UsageError("--rate and --load both set how much is sent", "Leave out one of them.")
     ranks = ("preset", "environment", "option")
     shaped = ranks.index(shape.origin) > ranks.index(rates.origin)
     loser = "rates" if shaped else "shape"
@@ -147,8 +147,8 @@ def _run_spec(
     if axes := axes_of(merged):
         if vary:
             raise UsageError(
-                f"a search over {' and '.join(axes)} varies nothing else",
-                "Leave --vary out, or start a run for each value.",
+                f"a search over {' and '.join(axes)} cannot vary anything else",
+                "Leave out --vary, or start a run for each value.",
             )
         how = settings.get(OPTIONS, Asked({}, "default")).origin
         settings, vary = factors.searched(axes, settings, how, workload), axes
@@ -199,7 +199,7 @@ def _long_enough(spec: RunSpec) -> RunSpec:
             raise UsageError(
                 f"{name} {format_duration(asked_s)} is too short:"
                 f" {spec.experiment} needs {format_duration(least_s)} here",
-                "leave it out" + (", or ask for a rough answer by --survey" if rough else ""),
+                "leave it out" + (", or ask for a rough answer with --survey" if rough else ""),
             )
         times[f"{name}_s"] = asked_s
     return spec.model_copy(update=times)
@@ -223,13 +223,13 @@ def _backlog_length(shape: str | None, warmup: str) -> dict[str, float]:
     if warmup != "quick":
         raise UsageError(
             f"the load {shape!r} has no warm-up: the backlog gathers before the engine starts",
-            "Leave --warmup out.",
+            "Leave out --warmup.",
         )
     return {"warmup_s": length_s}
 
 
 def _with_mean_rate(spec: RunSpec) -> RunSpec:
-    """Take the rates from the load's shape, where it has one; times and seed tell its mean."""
+    """Take the rates from the load's shape, if it has one; times and seed give its mean."""
     if spec.shape is None:
         return spec
     if not spec.variants:

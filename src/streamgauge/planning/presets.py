@@ -29,7 +29,7 @@ def read_preset(name: str, *, survey: bool = False) -> dict[str, Any]:
         survey: Whether the sizes of a survey are wanted, its `survey_sizes`.
 
     Raises:
-        UsageError: There is no such preset, or a value in it is not of the form it must have.
+        UsageError: There is no such preset, or a value in it is malformed.
     """
     fields = _parse(name, _content(name))
     if not isinstance(fields, dict):
@@ -43,7 +43,7 @@ def read_preset(name: str, *, survey: bool = False) -> dict[str, Any]:
 
 
 def _over(found: dict[str, Any], sizes: dict[str, Any]) -> dict[str, Any]:
-    """Return the sizes; of KEY: VALUE pairs those that stay as well."""
+    """Return the sizes; KEY: VALUE pairs keep those that are not replaced."""
     return {
         name: {**found[name], **value} if isinstance(value, dict) and name in found else value
         for name, value in sizes.items()

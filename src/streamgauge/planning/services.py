@@ -17,7 +17,7 @@ from streamgauge.spec.run import RunSpec
 
 
 def needed_services(spec: RunSpec) -> list[str]:
-    """Name the services that a run needs, each after those that it needs itself."""
+    """Name the services that a run needs, each after those that it depends on."""
     trials = (spec.trial(1, query, spec.rates[0]) for query in spec.queries)
     needed = (name for trial in trials for name in trial_services(trial))
     return choice.in_order(dict.fromkeys(needed))
@@ -26,13 +26,13 @@ def needed_services(spec: RunSpec) -> list[str]:
 def choose_services(spec: RunSpec, options: Options | None = None) -> list[Startable]:
     """Return the services that a run needs: given ones where it names an address."""
     options = options or Options()
-    # Given ones first: one that cannot be used is refused before anything is started.
+    # Given ones first: an unusable one is refused before anything is started.
     wanted = sorted(needed_services(spec), key=lambda name: name not in spec.services)
     return [_choose(spec, name, options) for name in wanted]
 
 
 def take_services(merged: dict[str, Asked]) -> dict[str, Asked]:
-    """Take the addresses of services, each a field of its service's name, out of what was asked."""
+    """Remove and return the addresses of services, each a field of its service's name."""
     return {name: merged.pop(name) for name in choice.names() if name in merged}
 
 
@@ -91,6 +91,6 @@ def _choose(spec: RunSpec, name: str, options: Options) -> Startable:
     options = replace(options, counts=spec.engine is None)
     if name not in spec.services:
         return choice.embedded(name, options, settings)
-    # Who connects was left out of the spec, which is written down; the environment knows the rest.
+    # The user is not in the spec, which is stored; the environment knows the rest.
     address = Given(spec.services[name], user=spec.accounts.get(name))
     return choice.given(name, address, options, settings)

@@ -1,4 +1,4 @@
-"""What can be asked for, setting by setting: the form of each value, and the field of a run it is.
+"""All settings that can be asked for: the form of each value, and its field of a run.
 
 Options, environment variables, presets and the Python API all pass through here.
 """
@@ -51,7 +51,7 @@ def _as_typed(value: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """Refuse a single value: a text is no list of its letters."""
+    """Refuse a single value: a text is not a list of its letters."""
     if isinstance(value, str | Real):
         raise UsageError(f"{value} is one value, but a list is expected", f"Write [{value}].")
     return value
@@ -91,7 +91,7 @@ _UNSET: Any = None
 
 
 class Settings(Model):
-    """All that a preset may set. Fields without a value are not there."""
+    """All that a preset may set. Fields without a value are absent."""
 
     title: Text = _UNSET
     workload: Text = _UNSET
@@ -146,7 +146,7 @@ class Options(Settings):
 def read_form(
     values: Mapping[str, Any], where: str = "", model: type[Settings] = Settings
 ) -> dict[str, Any]:
-    """Return settings whose values all have the form that theirs must have.
+    """Return the settings, after checking the form of their values.
 
     Args:
         values: What was given, by the settings' names; a service's name stands for its address.

@@ -1,4 +1,4 @@
-"""What is decided of a trial before it runs: by its workload, its engine, its acts."""
+"""What is decided about a trial before it runs: by its workload, its engine, its acts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from streamgauge.units import format_duration
 
 
 def settle(trial: TrialSpec) -> TrialSpec:
-    """Return the trial as it will run, with notes of what was changed; settled ones stay.
+    """Return the trial as it will run, with notes on what was changed; settled ones stay the same.
 
     Raises:
-        UsageError: It cannot run like that.
+        UsageError: It cannot run with these settings.
     """
     workload = load_workload(trial.workload)
     notes: list[str] = []
@@ -38,7 +38,7 @@ def check_acts(trial: TrialSpec) -> None:
 def _check_act(act: ActSpec, trial: TrialSpec) -> None:
     if not 0 <= act.at_s <= trial.load_s:
         raise UsageError(
-            f"the act {act.name} is to be done at {act.at_s:g} s,"
+            f"the act {act.name} is due at {act.at_s:g} s,"
             f" but the load of {trial.query} lasts from 0 to {trial.load_s:g} s",
             f"Choose an at_s within {format_duration(trial.load_s)}.",
         )

@@ -69,7 +69,7 @@ def read_processes() -> dict[int, Usage]:
 
 
 def read_disk_bytes(pid: int) -> int:
-    """Return the bytes a process has written to disk; 0 where the kernel does not tell us."""
+    """Return the bytes a process has written to disk; 0 where the kernel does not report it."""
     try:
         for line in Path(f"/proc/{pid}/io").read_text().splitlines():
             if line.startswith("write_bytes:"):

@@ -1,4 +1,4 @@
-"""A thread that asks every probe once a second and keeps what they say."""
+"""A thread that asks every probe once a second and keeps the answers."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Sampler:
         pq.write_table(pa.table(columns), file)
 
     def stop(self) -> None:
-        """Take no more samples; returns when no probe is at work any more.
+        """Take no more samples; returns when no probe is running any more.
 
-        What the probes look through may be closed then, which a probe at work would not survive.
+        Then what the probes use may be closed, which would break a running probe.
         """
         self._stop.set()
         if self._thread.is_alive():

@@ -1,4 +1,4 @@
-"""The profiler `overhead`: on and off in turn, to tell what profiling costs on this machine."""
+"""The profiler `overhead`: on and off in turn, to measure what profiling costs here."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Overhead(Auto):
 
 
 def is_on(turn: int) -> bool:
-    """Tell whether a segment is profiled: off, on, on, off, so that neither comes first more often.
+    """Return whether a segment is profiled: off, on, on, off, so that neither is first more often.
 
-    What drifts over a trial, such as compilation, would favour the one that always comes later.
+    Drift over a trial, such as compilation, would favour the one that always comes later.
     """
     return turn % 4 in (1, 2)
 
@@ -66,7 +66,7 @@ class _Turns:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the segment that is going on; it is too short to count."""
+        """End the current segment; it is too short to count."""
         self._over.set()
         self._thread.join()
 
@@ -84,14 +84,14 @@ class _Turns:
                 self._keep(looking, whole=whole)
 
     def _keep(self, looking: Looking | None, *, whole: bool) -> None:
-        """Keep what the last whole segment has taken; a part is better than nothing."""
+        """Keep what the last whole segment has recorded; a part is better than nothing."""
         if whole or self.last is None:
             self.last, looking = looking, self.last
         if looking is not None:
             looking.discard()
 
     def _segment(self, *, on: bool) -> bool:
-        """Wait for the end of a segment; return whether it was a whole one."""
+        """Wait for the end of a segment; return whether it was whole."""
         if self._over.wait(min(SETTLE_S, self._segment_s / 4)):
             return False
         start_ms, before_s = time.time() * 1000, self._cpu_s()

@@ -26,7 +26,7 @@ _NO_STACK = ("[unknown", "[not_walkable", "[no_Java", "[skipped", "[break_", "[G
 
 
 class AsyncProfiler:
-    """Names inlined frames, garbage collection and compilation; asks for no rights."""
+    """Names inlined frames, garbage collection and compilation; needs no special rights."""
 
     name: ClassVar[str] = "async-profiler"
     hz: ClassVar[float] = HZ
@@ -49,7 +49,7 @@ class AsyncProfiler:
     def _library(self) -> Path:
         """Unpack the library of the locked jar, once."""
         if platform.machine() not in _FOLDERS:
-            raise Refused(f"there is none for {platform.machine()}")
+            raise Refused(f"it is not available for {platform.machine()}")
         try:
             (jar,) = jars.ensure(COMPONENT)
         except StreamgaugeError as error:
@@ -70,7 +70,7 @@ class _Sampling:
 
     def stop(self) -> None:
         options = f"stop,collapsed,threads,dot,file={self._file}"
-        with suppress(Refused):  # it has ended, with what it had
+        with suppress(Refused):  # it has ended, and its samples are lost
             attach(self._target, "load", str(self._library), "true", options)
 
     def read(self) -> Iterator[Seen]:
@@ -95,7 +95,7 @@ def read_line(pid: int, line: str) -> Seen | None:
 
 
 def _plain(frame: str) -> str:
-    """Write the same for every run: generated classes have numbers of their own in each."""
+    """Write a frame the same for every run: generated classes get other numbers in each."""
     frame = frame.removesuffix("_[k]")
     if "$$Lambda" not in frame and "0x" not in frame:
         return frame

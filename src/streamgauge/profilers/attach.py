@@ -14,11 +14,11 @@ _ANSWER_S = 20.0
 _OPENS_S = 5.0
 _ARGUMENTS = 3
 _deaf: set[int] = set()
-"""Processes that have not opened their socket; none is waited for twice."""
+"""Processes that have not opened their socket; we do not wait for them again."""
 
 
 def attach(pid: int, command: str, *arguments: str) -> str:
-    """Let a Java process do something, and return its answer.
+    """Send a command to a Java process, and return its answer.
 
     Raises:
         Refused: It does not listen to us.
@@ -55,13 +55,13 @@ def _socket(pid: int) -> Path:
             finally:
                 wish.unlink(missing_ok=True)
     except OSError as error:
-        raise Refused(f"we may not attach to the Java process {pid}: {error.strerror}") from None
+        raise Refused(f"cannot attach to the Java process {pid}: {error.strerror}") from None
     _deaf.add(pid)
     raise Refused(f"the Java process {pid} cannot be attached to: it does not listen")
 
 
 def _wish(pid: int, name: str) -> Path:
-    """Make the file that a process looks for when it gets the signal: where it is, or in /tmp."""
+    """Make the file that a process looks for on the signal: in its folder, or in /tmp."""
     try:
         wish = Path(f"/proc/{pid}/cwd") / name
         wish.touch()
@@ -72,7 +72,7 @@ def _wish(pid: int, name: str) -> Path:
 
 
 def _temporary(pid: int) -> Path:
-    """Return the folder that a process knows as /tmp."""
+    """Return the folder that is /tmp for a process."""
     return Path("/proc", str(pid), "root", "tmp")
 
 
@@ -95,7 +95,7 @@ def _number_inside(pid: int) -> int:
 
 
 def _handles_quit(pid: int) -> bool:
-    """Tell whether a process handles SIGQUIT: any other would be ended by it."""
+    """Return whether a process handles SIGQUIT: any other would be ended by it."""
     for line in _status(pid):
         if line.startswith("SigCgt:"):
             return bool(int(line.split()[1], 16) >> (signal.SIGQUIT - 1) & 1)

@@ -1,4 +1,4 @@
-"""Who used the CPU: every thread of some process trees, as the kernel counts it."""
+"""CPU time of every thread of some process trees, as the kernel counts it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamgauge.probes.processes import Usage, read_processes
 from streamgauge.profiling.stacks import Group
 
 ENDED = "(ended threads)"
-"""Threads that began and ended between two looks; their CPU time is known of all together."""
+"""Threads that began and ended between two looks; only the sum of their CPU time is known."""
 _LEAST_REST_S = 0.05
 _NUMBERS = re.compile(r"(?<![A-Za-z0-9])\d+")
 _COMM = 15
@@ -37,7 +37,7 @@ class Target:
 
 
 def group_of(process: str, thread: str) -> Group:
-    """Return the group of a thread: names that differ in numbers alone are counted together."""
+    """Return the group of a thread: names that differ only in numbers are counted together."""
     name = _NUMBERS.sub("", thread[:_COMM]).strip(" -#")
     return Group(process, name or "(no name)")
 
@@ -61,7 +61,7 @@ class Census:
         self._thread = threading.Thread(target=self._watch, name="census", daemon=True)
 
     def begin(self) -> None:
-        """Look for the first time, and go on looking."""
+        """Look for the first time, and keep looking."""
         self._look(first=True)
         self._thread.start()
 
@@ -72,11 +72,11 @@ class Census:
         self._look()
 
     def name(self, pid: int, tid: int) -> str | None:
-        """Return the name that the kernel has of a thread."""
+        """Return the name that the kernel has for a thread."""
         return self._names.get((pid, tid))
 
     def of_process(self, pid: int) -> float:
-        """Return the CPU time of a process, ended threads among it."""
+        """Return the CPU time of a process, including ended threads."""
         return self._processes[pid].passed
 
     def cpu_s(self) -> dict[Group, float]:
@@ -112,7 +112,7 @@ class Census:
             self._identify(pid, usage, first=first)
 
     def _identify(self, pid: int, usage: Usage, *, first: bool) -> None:
-        """Tell what a process is; a young one may still become another program."""
+        """Find out what a process is; a young one may still become another program."""
         known = self.targets.get(pid)
         if known is None or pid in self._young:
             found = look_at(pid, usage)
@@ -168,14 +168,14 @@ def trees(processes: Mapping[int, Usage], roots: Iterable[int]) -> list[int]:
 
 
 def find_targets(roots: Iterable[int]) -> list[Target]:
-    """Tell what the processes of some trees are."""
+    """Return what the processes of some trees are."""
     processes = read_processes()
     found = (look_at(pid, processes[pid]) for pid in trees(processes, roots))
     return [target for target in found if target is not None]
 
 
 def look_at(pid: int, usage: Usage) -> Target | None:
-    """Tell what a process is; None when it has ended."""
+    """Return what a process is; None when it has ended."""
     try:
         place = Path(f"/proc/{pid}")
         words = [os.fsdecode(word) for word in (place / "cmdline").read_bytes().split(b"\0")][:-1]

@@ -1,4 +1,4 @@
-"""The processor's own counters, where the kernel offers them: a virtual machine often has none."""
+"""The processor's own counters, where the kernel offers them: virtual machines often have none."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EVENTS = (
 
 
 class Counters:
-    """Counts from `start` to `stop`, of some processes together."""
+    """Counts from `start` to `stop`, for some processes together."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "counters.csv"
         self._process: process.Process | None = None
 
     def start(self, pids: Sequence[int]) -> None:
-        """Begin to count, where perf is there; where it may not count, nothing is found later."""
+        """Begin to count, if perf is installed; if it may not count, nothing is found later."""
         if not pids or not shutil.which("perf"):
             return
         command = ["perf", "stat", "-x", ",", "-e", ",".join(EVENTS), "-o", str(self._file)]

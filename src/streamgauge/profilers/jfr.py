@@ -1,4 +1,4 @@
-"""The back end jfr: Java's own recorder, of Java's own threads only."""
+"""The back end jfr: Java's own recorder, for Java's own threads only."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _HIDDEN = re.compile(r"[/.+]0x[0-9a-f]+")
 
 
 class Jfr:
-    """Sees Java's own frames alone: no garbage collection, compilation or native code."""
+    """Sees only Java's own frames: no garbage collection, compilation or native code."""
 
     name: ClassVar[str] = "jfr"
     hz: ClassVar[float] = 100.0
-    """Of all threads together, by the settings `profile`: every 10 ms."""
+    """For all threads together, by the settings `profile`: every 10 ms."""
 
     def start(self, target: Target, folder: Path) -> Sampling:
         """Let the process begin to record."""
         if not shutil.which("jfr"):
-            raise Refused("there is no program jfr, which a JDK has and a JRE has not")
-        with suppress(Refused):  # it can be set before the first recording only
+            raise Refused("there is no program jfr, which comes with a JDK but not with a JRE")
+        with suppress(Refused):  # it can be set only before the first recording
             attach(target.pid, "jcmd", f"JFR.configure stackdepth={_DEPTH}")
         answer = attach(target.pid, "jcmd", f"JFR.start name={_NAME} settings=profile")
         if "Started" not in answer:
@@ -61,7 +61,7 @@ class _Sampling:
 
 
 def read_lines(pid: int, lines: Iterable[str]) -> Iterator[Seen]:
-    """Read what `jfr print` writes of jdk.ExecutionSample, the leaf of each stack first."""
+    """Read what `jfr print` writes for jdk.ExecutionSample, the leaf of each stack first."""
     thread, frames = "", list[str]()
     for line in lines:
         if found := _THREAD.match(line):

@@ -1,4 +1,4 @@
-"""What profiling costs on this machine, as it was measured last with enough pairs."""
+"""What profiling costs on this machine, as last measured with enough pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamgauge.services import runtime
 
 _MEASURED = TypeAdapter(dict[str, list[Overhead]])
 LEAST_PAIRS = 10
-"""Of a measurement that is kept: fewer tell of their own trial only."""
+"""Of a measurement that is kept: fewer only describe their own trial."""
 
 
 def keep(measured: Overhead) -> None:
@@ -28,7 +28,7 @@ def keep(measured: Overhead) -> None:
 
 
 def known(backends: list[str]) -> Overhead | None:
-    """Return what was measured of these back ends; None when nothing was, or there are none."""
+    """Return what was measured for these back ends; None if nothing was, or there are none."""
     if not backends:
         return None
     here = _read().get(platform.node(), [])

@@ -1,4 +1,4 @@
-"""One profiled time: each process is given to the first back end that can look at it."""
+"""One profiled time: each process is given to the first back end that can sample it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from streamgauge.profiling.stacks import Group, Sample, gather
 Backends = Mapping[str, Sequence[type[Backend]]]
 """By kind of process, the best first."""
 _numbers = count()
-"""Of profiled times: what one has taken is not read yet when the next begins."""
+"""Of profiled times: the samples of one are not read yet when the next begins."""
 _MATTERS_S = 0.1
-"""CPU time of a process below which it is no loss not to have its stacks."""
+"""CPU time of a process below which its stacks are not missed."""
 
 
 class Looking:
@@ -49,8 +49,8 @@ class Looking:
         self._began_s = self._ended_s = self._own_cpu_s = 0.0
 
     def begin(self) -> None:
-        """Look at all processes that there are."""
-        self.discard()  # what one that was killed has left
+        """Sample all present processes."""
+        self.discard()  # what a killed one has left
         self._raw.mkdir(parents=True)
         found = {target.pid: target for target in find_targets(self._roots())}
         try:
@@ -65,7 +65,7 @@ class Looking:
         self._census.begin()
 
     def end(self) -> None:
-        """Look no more; what was taken is not read yet."""
+        """Stop sampling; the samples are not read yet."""
         self._census.end()
         self._ended_s = time.monotonic()
         processes = read_processes()
@@ -75,7 +75,7 @@ class Looking:
         self._stop()
 
     def write(self) -> None:
-        """Read what was taken, and write the profile."""
+        """Read the samples, and write the profile."""
         taken, lost = Counter[int](), Counter[int]()
         stacks = gather(self._samples(taken, lost))
         record = ProfileRecord(
@@ -95,11 +95,11 @@ class Looking:
         self.discard()
 
     def discard(self) -> None:
-        """Remove what was taken."""
+        """Remove the samples."""
         shutil.rmtree(self._raw, ignore_errors=True)
 
     def _samples(self, taken: Counter[int], lost: Counter[int]) -> Iterator[Sample]:
-        """Yield what was taken, one by one, and count it by process."""
+        """Yield the samples one by one, and count them by process."""
         for target, sampling in self._samplings:
             try:
                 for seen in sampling.read():
@@ -128,7 +128,7 @@ class Looking:
             try:
                 sampling = backend().start(target, self._raw)
             except (Refused, NotReady) as error:
-                self._note(f"{target.name}: not by {backend.name}: {error}")
+                self._note(f"{target.name}: {backend.name} cannot sample it: {error}")
                 continue
             self._by[target.pid] = backend.name
             if backend.hz:
@@ -137,13 +137,13 @@ class Looking:
             return
 
     def _candidates(self, target: Target) -> Sequence[type[Backend]]:
-        """Return what may look at a process: of programs that others start, only their CPU time."""
+        """Return what may sample a process: for programs that others start, only CPU time."""
         if target.kind == "native" and target.pid not in self._roots():
             return (Procfs,)
         return self._backends[target.kind]
 
     def _follows(self, target: Target, targets: Mapping[int, Target]) -> bool:
-        """Tell whether py-spy sees a process already, as one below another."""
+        """Return whether py-spy already sees a process, as a descendant of another."""
         while (above := targets.get(target.parent)) is not None:
             if self._by.get(above.pid) == PySpy.name:
                 return True
@@ -151,7 +151,7 @@ class Looking:
         return False
 
     def _appeared(self, target: Target) -> None:
-        """Look at a process that has appeared while others are sampled already."""
+        """Sample a process that has appeared while others are already sampled."""
         known = {**self._census.targets, target.pid: target}
         if target.pid in self._by:
             return

@@ -42,7 +42,7 @@ class Perf:
             [*command, "-p", str(target.pid), "-o", str(data)],
             log=log,
             stop_signal=signal.SIGINT,
-            detached=folder,  # any thread may start it: it ends with the process that it looks at
+            detached=folder,  # any thread may start it: it ends with the process that it samples
         )
         if started.wait(_FAILS_S) and started.exit_code:
             raise Refused(_first_line(started.log_tail()))
@@ -89,7 +89,7 @@ def read_lines(pid: int, lines: Iterable[str]) -> Iterator[Seen]:
 
 
 def _plain(symbol: str) -> str:
-    """Leave argument and return types out, which would match as well: `long Burn.window(long)`."""
+    """Leave out argument and return types, which would also match: `long Burn.window(long)`."""
     if symbol.startswith("["):
         return symbol
     name = symbol.partition("(")[0]
@@ -98,4 +98,4 @@ def _plain(symbol: str) -> str:
 
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "perf ended without a word"
+    return lines[0] if lines else "perf ended without a message"

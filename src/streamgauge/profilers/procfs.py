@@ -1,4 +1,4 @@
-"""The back end procfs: no stacks, only the CPU time of threads, which the kernel always tells."""
+"""The back end procfs: no stacks, only the CPU time of threads, which the kernel always has."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from streamgauge.profilers.sampler import Sampling, Seen
 
 
 class Procfs:
-    """What is left when no other back end may look."""
+    """What is left when no other back end can sample."""
 
     name: ClassVar[str] = "procfs"
     hz: ClassVar[float] = 0.0
 
     def start(self, target: Target, folder: Path) -> Sampling:  # noqa: ARG002 - others need them
-        """Begin, which is nothing to do: the census counts all threads anyway."""
+        """Do nothing: the census counts all threads anyway."""
         return _Sampling()
 
 

@@ -31,7 +31,7 @@ class Auto:
         self._looking: Looking | None = None
 
     def check(self) -> list[Problem]:
-        """Fetch the library while there is time; where that fails, other back ends are used."""
+        """Fetch the library while there is time; if that fails, other back ends are used."""
         try:
             jars.ensure(COMPONENT)
         except NotReady:
@@ -49,7 +49,7 @@ class Auto:
             looking.end()
 
     def read(self) -> None:
-        """Write what was sampled; takes seconds, so the engine should be over."""
+        """Write what was sampled; takes seconds, so the engine should have ended."""
         if self._looking is not None:
             self._looking.write()
 
@@ -60,7 +60,7 @@ class OnlyAsyncProfiler(Auto):
     backends: ClassVar[Backends] = {"java": (AsyncProfiler, Procfs), **_OTHERS}
 
     def check(self) -> list[Problem]:
-        """Fetch the library; tell when it cannot be had."""
+        """Fetch the library; return a problem if that fails."""
         try:
             jars.ensure(COMPONENT)
         except NotReady as error:
@@ -74,7 +74,7 @@ class OnlyPerf(Auto):
     backends: ClassVar[Backends] = dict.fromkeys(("java", "python", "native"), (Perf, Procfs))
 
     def check(self) -> list[Problem]:
-        """Tell what is missing on this machine."""
+        """Return what is missing on this machine."""
         return _without_program("perf", "Install it, or use --profile auto.")
 
 
@@ -84,12 +84,12 @@ class OnlyJfr(Auto):
     backends: ClassVar[Backends] = {"java": (Jfr, Procfs), **_OTHERS}
 
     def check(self) -> list[Problem]:
-        """Tell what is missing on this machine."""
+        """Return what is missing on this machine."""
         return _without_program("jfr", "Install a JDK, or use --profile auto.")
 
 
 class OnlyPySpy(Auto):
-    """Python by py-spy; of all else the CPU time of threads."""
+    """Python by py-spy; for all others the CPU time of threads."""
 
     backends: ClassVar[Backends] = {
         "java": (Procfs,),
@@ -98,7 +98,7 @@ class OnlyPySpy(Auto):
     }
 
     def check(self) -> list[Problem]:
-        """Tell when it is missing."""
+        """Return a problem if it is missing."""
         if py_spy.program() is not None:
             return []
         return [Problem("py-spy is not installed", "Install it, or use --profile auto.")]
@@ -110,7 +110,7 @@ class OnlyProcfs(Auto):
     backends: ClassVar[Backends] = dict.fromkeys(("java", "python", "native"), (Procfs,))
 
     def check(self) -> list[Problem]:
-        """Nothing is missing: the kernel tells it."""
+        """Find nothing missing: the kernel has the CPU time."""
         return []
 
 

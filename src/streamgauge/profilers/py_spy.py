@@ -26,11 +26,11 @@ _ENDS_S = 10.0
 
 
 class PySpy:
-    """Sees the Python processes below the first one as well, those that appear later too."""
+    """Also sees the Python processes below the first one, including those that appear later."""
 
     name: ClassVar[str] = "py-spy"
     hz: ClassVar[float] = 49.0
-    """Half of what others do: it stops the process for each sample."""
+    """Half the rate of others: it stops the process for each sample."""
 
     def start(self, target: Target, folder: Path) -> Sampling:
         """Start py-spy, and wait until it samples."""
@@ -44,7 +44,7 @@ class PySpy:
             [found, "record", "--pid", str(target.pid), *options],
             log=log,
             stop_signal=signal.SIGINT,
-            detached=folder,  # any thread may start it: it ends with the process that it looks at
+            detached=folder,  # any thread may start it: it ends with the process that it samples
         )
         sampling = _Sampling(started, output)
         try:
@@ -102,18 +102,18 @@ def read_line(line: str) -> Seen | None:
 
 
 def _plain(frame: str) -> str:
-    """Leave out where packages are; of other files keep the last two folders."""
+    """Leave out where packages are; for other files keep the last two folders."""
     short = _LIBRARY.sub("(lib/", _PACKAGES.sub("(", frame))
     return short if short != frame else _OWN.sub(r"(\1", frame)
 
 
 def program() -> str | None:
-    """Find the program beside our Python, where its package puts it."""
+    """Find the program next to our Python, where its package puts it."""
     beside = Path(sys.executable).with_name("py-spy")
     return str(beside) if beside.exists() else shutil.which("py-spy")
 
 
 def _reason(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    told = [line for line in lines if "rror" in line or "ermission" in line]
-    return (told or lines or ["py-spy ended without a word"])[0].removeprefix("Error: ")
+    errors = [line for line in lines if "rror" in line or "ermission" in line]
+    return (errors or lines or ["py-spy ended without a message"])[0].removeprefix("Error: ")

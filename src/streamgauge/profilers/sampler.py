@@ -1,4 +1,4 @@
-"""What a back end promises: it takes stacks of one process, or says why it cannot."""
+"""The interface of a back end: it samples the stacks of one process, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import ClassVar, Protocol
 from streamgauge.profilers.census import Target
 
 HZ = 99.0
-"""Samples a second of CPU time; not 100, so that it keeps no step with what runs at 100."""
+"""Samples a second of CPU time; not 100, so that it does not keep step with what runs at 100."""
 
 
 class Refused(Exception):
-    """A back end cannot look at a process; the next one may."""
+    """A back end cannot sample a process; the next one may."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Seen:
 
     pid: int
     thread: int | None
-    """Its number; None where the back end does not tell it."""
+    """Its id; None where the back end does not report it."""
     name: str
     """What the back end calls the thread; may be empty."""
     frames: tuple[str, ...]
@@ -32,28 +32,28 @@ class Seen:
 
 
 class Sampling(Protocol):
-    """Sampling that is going on."""
+    """Sampling under way."""
 
     @property
     def pid(self) -> int | None:
         """The process that samples; None where the sampled process does it itself."""
 
     def stop(self) -> None:
-        """End it at once; what was taken is read later. Never raises when the process is gone."""
+        """End it at once; the samples are read later. Never raises when the process is gone."""
 
     def read(self) -> Iterator[Seen]:
-        """Yield what was taken, once; Refused where that is nothing but trouble."""
+        """Yield the samples, once; Refused if nothing could be sampled."""
 
 
 class Backend(Protocol):
-    """A way to take stacks."""
+    """A way to sample stacks."""
 
     name: ClassVar[str]
     hz: ClassVar[float]
     """Samples a second that it asks for; 0 where it takes none."""
 
     def start(self, target: Target, folder: Path) -> Sampling:
-        """Begin to take stacks of a process.
+        """Begin to sample the stacks of a process.
 
         Raises:
             Refused: It cannot; the reason follows "because".

@@ -1,1 +1,1 @@
-"""What sampled stacks say: tasks, costs, flame graphs. Nothing here looks at a process."""
+"""What sampled stacks show: tasks, costs, flame graphs. Nothing here looks at a process."""

@@ -1,6 +1,6 @@
-"""From samples to costs: the CPU time of each task, with how sure it is.
+"""From samples to costs: the CPU time of each task, with its uncertainty.
 
-CPU time is the kernel's, by groups of threads; samples only share it out:
+CPU time is the kernel's, by groups of threads; samples only divide it:
 CPU(task) = Σ over groups of CPU(group) · samples(group, task) / samples(group).
 """
 
@@ -18,7 +18,7 @@ from streamgauge.profiling.stacks import Group, Stacks
 from streamgauge.profiling.tasks import UNMATCHED, Assigned, Pattern, Tasks, assign
 
 UNSAMPLED = "not sampled"
-"""The task of threads that used CPU time, and of which no sample was taken."""
+"""The task of threads that used CPU time but were never sampled."""
 _Z = 1.959964
 
 
@@ -40,7 +40,7 @@ class Costs:
     """All costs of a profile."""
 
     costs: tuple[Cost, ...]
-    """By role and task, the dearest first."""
+    """By role and task, the most expensive first."""
     unmatched: tuple[tuple[str, int], ...]
     """Leaf frames of stacks that no pattern fits, with their samples, the most frequent first."""
     unused: tuple[Pattern, ...]
@@ -56,16 +56,16 @@ class Costs:
         return sum(each.samples for each in self.costs)
 
     def by_task(self) -> list[Cost]:
-        """Return the costs over all roles, the dearest first."""
+        """Return the costs over all roles, the most expensive first."""
         return _merged(replace(each, role="") for each in self.costs)
 
     def by_role(self) -> list[Cost]:
-        """Return the costs over all tasks, the dearest first."""
+        """Return the costs over all tasks, the most expensive first."""
         return _merged(replace(each, task="") for each in self.costs)
 
 
 def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share, by Wilson's score; 0 to 1 of an empty sample."""
+    """Return the 95 % interval of a share, by Wilson's score; 0 to 1 for an empty sample."""
     if trials == 0:
         return 0.0, 1.0
     share, square = hits / trials, _Z * _Z
@@ -78,7 +78,7 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
 
 
 def costs(profile: Profile, tasks: Tasks) -> Costs:
-    """Tell what each task cost."""
+    """Return what each task cost."""
     assigned = assign(profile.stacks, tasks, profile.plan)
     counts = _counts(profile.stacks, assigned)
     found = [
@@ -110,7 +110,7 @@ def _counts(stacks: Stacks, assigned: Assigned) -> dict[Group, dict[str, int]]:
 def _of_group(
     group: Group, cpu_s: float, counts: Mapping[str, int], tasks: Tasks, profile: Profile
 ) -> Iterable[Cost]:
-    """Share the CPU time of a group out by its samples."""
+    """Divide the CPU time of a group by its samples."""
     role = tasks.role(group)
     samples = sum(counts.values())
     if samples == 0:

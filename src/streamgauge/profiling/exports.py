@@ -56,7 +56,7 @@ def as_csv(costs: Costs, events: float | None, cycles: float | None = None) -> s
     Args:
         costs: What tasks cost.
         events: Input records meanwhile; None where they are not counted.
-        cycles: Of the processor, shared out by CPU time; None where it counts none.
+        cycles: Of the processor, divided by CPU time; None where it counts none.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

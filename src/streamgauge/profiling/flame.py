@@ -1,4 +1,4 @@
-"""Flame graphs: stacks put together from their roots, as boxes of a width by samples."""
+"""Flame graphs: stacks combined from their roots, as boxes with a width by samples."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Flame:
 def flame(
     stacks: Stacks, task: Integers, tasks: int, weights: Floats, least: float = _LEAST
 ) -> Flame:
-    """Put stacks together, on top of their process and thread.
+    """Combine stacks, on top of their process and thread.
 
     Args:
         stacks: What was sampled.

@@ -13,7 +13,7 @@ from streamgauge.spec.values import Span
 
 SEGMENT_S = 20.0
 SETTLE_S = 1.0
-"""At the beginning of a segment, what is not counted: starting and stopping take time."""
+"""Not counted at the beginning of a segment: starting and stopping take time."""
 LEAST_PAIRS = 3
 _RESAMPLES = 2000
 
@@ -52,8 +52,8 @@ class Overhead(Model):
     """Of the mean latency."""
 
     def __str__(self) -> str:
-        told = {"CPU": self.cpu, "mean latency": self.latency}
-        parts = [f"{name} {cost}" for name, cost in told.items() if cost is not None]
+        both = {"CPU": self.cpu, "mean latency": self.latency}
+        parts = [f"{name} {cost}" for name, cost in both.items() if cost is not None]
         by = " and ".join(self.backends)
         return f"{by} cost {', '.join(parts)} here, in {self.pairs} pairs of {self.what}"
 
@@ -94,7 +94,7 @@ def cost(log_ratios: Sequence[float]) -> Cost | None:
 
 
 def _pairs(segments: Sequence[Segment]) -> list[tuple[Segment, Segment]]:
-    """Put two neighbours together, the one that is on first."""
+    """Pair neighbours, the one that is on first."""
     found = []
     for one, two in zip(segments[::2], segments[1::2], strict=False):
         if one.on != two.on:

@@ -12,7 +12,7 @@ _OPERATOR = re.compile(r"\*\s?\((\d+)\)\s+([A-Za-z]\w*)")
 
 
 def read_plan(text: str) -> dict[int, tuple[str, ...]]:
-    """Read Spark's plan: an operator of stage 2 stands behind `*(2)`, the last to see it on top."""
+    """Read Spark's plan: an operator of stage 2 comes after `*(2)`, the last to see it on top."""
     found: dict[int, list[str]] = {}
     for number, operator in _OPERATOR.findall(text):
         found.setdefault(int(number), []).append(operator)

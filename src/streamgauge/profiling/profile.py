@@ -1,4 +1,4 @@
-"""What a profiler left of a trial: who was looked at, by which means, and who used how much CPU."""
+"""What a profiler recorded of a trial: which processes, by which back end, with how much CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BY_CPU_TIME = ("async-profiler", "perf")
 
 
 class ProcessSeen(Model):
-    """One process that was looked at."""
+    """One process that was observed."""
 
     pid: int
     name: str
@@ -63,7 +63,7 @@ class ProfileRecord(Model):
     own_cpu_s: float = 0.0
     """CPU time of the profiler's own processes."""
     overhead: Overhead | None = None
-    """What profiling costs on this machine; None while it has not been measured."""
+    """What profiling costs on this machine; None if it has not been measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def write_profile(record: ProfileRecord, stacks: Stacks, folder: Path) -> None:
 
 
 def read_profile(folder: Path) -> Profile | None:
-    """Read a profile; None where there is none, as of another package's profiler.
+    """Read a profile; None if there is none, as with another package's profiler.
 
     Raises:
         UsageError: It cannot be read.

@@ -1,4 +1,4 @@
-"""Stacks that were sampled, in columns: ten million samples are a few arrays."""
+"""Sampled stacks in columns: ten million samples are a few arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ELEMENT = "frames.list.element"
 
 @dataclass(frozen=True, order=True)
 class Group:
-    """Threads that are counted together: of one name, in processes of one name."""
+    """Threads that are counted together: with one name, in processes with one name."""
 
     process: str
     thread: str

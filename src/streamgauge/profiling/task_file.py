@@ -34,7 +34,7 @@ def read_tasks(name: str) -> Tasks:
 
 def _read(name: str, within: tuple[str, ...]) -> Tasks:
     if name in within:
-        raise UsageError(f"task file {name} is made from itself", "Leave its `from` out.")
+        raise UsageError(f"task file {name} is made from itself", "Leave out its `from`.")
     file = _File(name, _content(name))
     base = file.text("from")
     known = None if base is None else _read(_beside(name, base), (*within, name))
@@ -54,7 +54,7 @@ def _read(name: str, within: tuple[str, ...]) -> Tasks:
 
 
 def _before(own: Tasks, base: Tasks) -> Tasks:
-    """Put what a file says in front of what the file says that it is made from."""
+    """Put the patterns of a file before those of the file that it is made from."""
     return Tasks(
         name=own.name,
         title=own.title,
@@ -66,7 +66,7 @@ def _before(own: Tasks, base: Tasks) -> Tasks:
 
 
 def _beside(name: str, base: str) -> str:
-    """Return where the file is that another is made from."""
+    """Return the path of the file that another is made from."""
     if base in task_files():
         return base
     return str(Path(name).parent / base)
@@ -109,15 +109,15 @@ class _File:
         for task, line, text in self._items(section):
             if text in known:
                 raise UsageError(
-                    f"{self._name} line {line}: {text!r} can never decide: the same pattern"
-                    f" stands before, of {known[text]}",
+                    f"{self._name} line {line}: {text!r} is never used: {known[text]} has the same"
+                    " pattern before it",
                     "Remove one of them.",
                 )
             known[text] = task
             yield self._pattern(task, line, text)
 
     def inverted(self, section: str) -> dict[str, str]:
-        """Return the key under which each word of a section stands."""
+        """Return the key of each word of a section."""
         return {word: key for key, _, word in self._items(section)}
 
     def _pattern(self, task: str, line: int, text: str) -> Pattern:
@@ -127,17 +127,17 @@ class _File:
                 _check_reference(fits, task)
         except (re.error, IndexError) as error:
             raise UsageError(
-                f"{self._name} line {line}: {text!r} of {task} is no regular expression: {error}"
+                f"{self._name} line {line}: {text!r} of {task} is not a regular expression: {error}"
             ) from None
         if fits.search("") is not None:
             raise UsageError(
-                f"{self._name} line {line}: {text!r} of {task} fits everything",
-                "Let it ask for at least one letter.",
+                f"{self._name} line {line}: {text!r} of {task} matches everything",
+                "Make it require at least one character.",
             )
         return Pattern(task, fits, line)
 
     def _items(self, section: str) -> Iterator[tuple[str, int, str]]:
-        """Yield (key, line, text) of a section, of lists each."""
+        """Yield (key, line, text) of a section, for each text of its lists."""
         if section not in self._sections:
             return
         _, node = self._sections[section]
@@ -153,7 +153,7 @@ class _File:
         for key, value in node.value:
             name = self._scalar(key)
             if name in seen:
-                raise self._wrong(key, f"{name} is there twice")
+                raise self._wrong(key, f"{name} appears twice")
             seen.add(name)
             yield name, (key.start_mark.line + 1, value)
 

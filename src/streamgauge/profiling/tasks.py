@@ -1,8 +1,8 @@
 """Tasks: what a stack was doing, by ordered patterns over its frames.
 
-Threads that do one thing only are told by their name. Any other stack is walked from its leaf to
-its root; the first frame that any pattern fits decides, and of several patterns the first. What
-nothing fits is walked once more, by broader patterns.
+Threads that do one thing only are recognized by their name. Any other stack is walked from its leaf
+to its root; the first frame that any pattern fits decides, and among several patterns the first.
+What nothing fits is walked once more, with broader patterns.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Tasks:
     name: str
     title: str
     roles: tuple[Pattern, ...] = ()
-    """By `process / thread`, else by a process' name."""
+    """By `process / thread`, otherwise by a process's name."""
     threads: tuple[Pattern, ...] = ()
     """By a thread's name: all that the thread does."""
     frames: tuple[Pattern, ...] = ()
     leaves: tuple[Pattern, ...] = ()
-    """By the innermost frame alone, when no pattern of frames fits it."""
+    """By the innermost frame only, when no pattern of frames fits it."""
     otherwise: tuple[Pattern, ...] = ()
     """By the frames of stacks that nothing else fits: broad ones."""
     operators: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Tasks:
     """The name in place of all others; None for their own."""
 
     def role(self, group: Group) -> str:
-        """Return the role of threads of a process; the process' name when no pattern fits."""
+        """Return the role of threads of a process; the process's name when no pattern fits."""
         whole = f"{group.process} / {group.thread}"
         return _first(self.roles, whole) or _first(self.roles, group.process) or group.process
 
@@ -83,7 +83,7 @@ class Tasks:
         return self.names.get(task, self.rest or task)
 
     def _stage(self, task: str, operators: Sequence[str]) -> str:
-        """Name a fused stage by what it holds; apart, where that is several tasks."""
+        """Name a fused stage by the task it holds, or by all of them if there are several."""
         held = list(dict.fromkeys(self.operators.get(each, each) for each in operators))
         if not held:
             return self.names.get(task, task)
@@ -131,15 +131,15 @@ def assign(stacks: Stacks, tasks: Tasks, plan: Plan) -> Assigned:
     which = np.full(len(stacks), first[4], dtype=np.int64)
     for found, start in reversed(choices):
         which = np.where(found == _NONE, which, found + start)
-    told: dict[str, int] = {}
-    number = [told.setdefault(tasks.told(name, plan), len(told)) for name in every]
+    shown: dict[str, int] = {}
+    number = [shown.setdefault(tasks.told(name, plan), len(shown)) for name in every]
     used = {by[place] for place in np.unique(which).tolist() if place < len(by)}
     unused = tuple(each for each in tasks.patterns if each not in used)
-    return Assigned(tuple(told), np.array(number, dtype=np.int64)[which], unused)
+    return Assigned(tuple(shown), np.array(number, dtype=np.int64)[which], unused)
 
 
 class _Found:
-    """Which name each of some texts has by the first pattern that fits."""
+    """The name that the first fitting pattern gives to each of some texts."""
 
     def __init__(self, texts: Sequence[str], patterns: Sequence[Pattern]) -> None:
         self.names: list[str] = []
@@ -157,7 +157,7 @@ class _Found:
                     break
 
     def of(self, places: Integers) -> Integers:
-        """Return the numbers of the names at some places; where there is no place, none."""
+        """Return the numbers of the names at some places; none where there is no place."""
         return np.where(places == _NONE, _NONE, self.which[np.maximum(places, 0)])
 
     def _number(self, seen: dict[tuple[str, Pattern], int], name: str, by: Pattern) -> int:
@@ -169,7 +169,7 @@ class _Found:
 
 
 def _together(patterns: Sequence[Pattern]) -> re.Pattern[str] | None:
-    """Return what fits when any of the patterns does: most frames fit none."""
+    """Return a pattern that fits when any of the patterns does: most frames fit none."""
     if not patterns:
         return None
     if any(re.search(r"\\\d|\(\?P[<=]|\(\?\w+\)", each.fits.pattern) for each in patterns):
@@ -178,7 +178,7 @@ def _together(patterns: Sequence[Pattern]) -> re.Pattern[str] | None:
 
 
 def _innermost(stacks: Stacks, which: Integers) -> Integers:
-    """Return of each stack the innermost frame that a pattern fits."""
+    """Return the innermost frame of each stack that a pattern fits."""
     if len(stacks.ids) == 0:
         return np.full(len(stacks), _NONE, dtype=np.int64)
     places = np.where(which[stacks.ids] == _NONE, _NONE, np.arange(len(stacks.ids)))
@@ -188,7 +188,7 @@ def _innermost(stacks: Stacks, which: Integers) -> Integers:
 
 
 def _at(stacks: Stacks, places: Integers, there: npt.NDArray[np.bool_]) -> Integers:
-    """Return the frames at some places, where there are any."""
+    """Return the frames at some places, if there are any."""
     if len(stacks.ids) == 0:
         return np.full(len(stacks), _NONE, dtype=np.int64)
     return np.where(there, stacks.ids[np.where(there, places, 0)], _NONE)

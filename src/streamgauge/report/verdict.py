@@ -1,4 +1,4 @@
-"""What a run comes to: a sentence, a badge per verdict, and all that must be known before that."""
+"""The conclusion of a run: a sentence, a badge per verdict, and the warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamgauge.report.view import View
 
 MARKS = {True: "✓", False: "✗", None: "–"}
-"""Of a verdict that holds, that does not, and that is open, in a text."""
+"""How a text marks a verdict that holds, one that does not, and one that is open."""
 MOST_WARNINGS = 50
 _NOTHING = "No trial has finished yet."
 
@@ -30,12 +30,12 @@ class Badge:
 
 
 def sentence(view: View) -> str:
-    """Say what came out; of a run without a finished trial that there is nothing yet."""
+    """Say what came out, or that no trial has finished yet."""
     return view.sentence() if view.results else _NOTHING
 
 
 def of_trials(record: RunRecord, results: Sequence[TrialResult]) -> str:
-    """Say in one sentence what came of trials that each stand for themselves."""
+    """Say in one sentence how independent trials ended."""
     return _faults(record, results) or _praise(record, len(results))
 
 
@@ -50,36 +50,36 @@ def badges_of_trials(record: RunRecord, results: Sequence[TrialResult]) -> list[
 def doubts(
     results: Sequence[TrialResult], objectives: Sequence[str], *, overloaded: bool = False
 ) -> list[str]:
-    """Tell why a verdict is not true.
+    """Return why verdicts do not hold.
 
     Args:
         results: The trials that matter.
-        objectives: What was to be met.
-        overloaded: Whether an engine was overloaded on purpose, so that to fall behind is no doubt.
+        objectives: The objectives to meet.
+        overloaded: Whether an engine was overloaded on purpose, so that falling behind is no doubt.
     """
-    told = []
+    found = []
     for result in results:
         quiet = {result.kept_up.reason} if overloaded or result.spec.quick else set()
         why = reasons(result, objectives)
-        told += [f"{_label(result)}: {reason}" for reason in why if reason not in quiet]
-    return told
+        found += [f"{_label(result)}: {reason}" for reason in why if reason not in quiet]
+    return found
 
 
 def warnings(view: View, unreadable: Sequence[str]) -> list[str]:
-    """Collect what must be known before any chart is looked at."""
+    """Collect what to know before looking at any chart."""
     folder, record = view.folder, view.record
-    told = [stamp.warning for stamp in view.stamps()]
+    found = [stamp.warning for stamp in view.stamps()]
     if record.status in {"running", "interrupted"}:
-        told.append(f"The run is {record.status}: shown is what has finished.")
+        found.append(f"The run is {record.status}: only finished trials are shown.")
     finished = {folder.trial_folder(result.spec.number) for result in view.results}
     open_still = [place.name for place in folder.trial_folders() if place not in finished]
     if open_still:
-        told.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
-    told += [*view.doubts(), *record.warnings, *unreadable]
-    if len(told) > MOST_WARNINGS:
-        rest = len(told) - MOST_WARNINGS
-        told = [*told[:MOST_WARNINGS], f"… and {rest:,} more; `streamgauge show` lists them."]
-    return told
+        found.append(f"Unfinished and left out: trial {', '.join(open_still)}.")
+    found += [*view.doubts(), *record.warnings, *unreadable]
+    if len(found) > MOST_WARNINGS:
+        rest = len(found) - MOST_WARNINGS
+        found = [*found[:MOST_WARNINGS], f"… and {rest:,} more; `streamgauge show` lists them."]
+    return found
 
 
 def _praise(record: RunRecord, total: int) -> str:
@@ -92,7 +92,7 @@ def _praise(record: RunRecord, total: int) -> str:
 
 
 def _faults(record: RunRecord, results: Sequence[TrialResult]) -> str:
-    """Say of which trials something does not hold or is unknown, the gravest first."""
+    """Say for which trials something does not hold or is unknown, the most serious first."""
     failed = [r for r in results if r.status == "failed"]
     ended = [r for r in results if r.status != "failed"]
     sound = [r for r in ended if r.valid.holds is not False]
@@ -139,11 +139,11 @@ def _verb(words: str, number: int) -> str:
 
 
 def _untold(record: RunRecord, result: TrialResult) -> bool:
-    """Whether a verdict is open that no other finding explains."""
+    """Return whether a verdict is open that no other finding explains."""
     if result.status == "failed" or result.valid.holds is False:
         return False
-    told = [result.valid.holds, result.correct.holds]
-    return None in (told if record.spec.quick else [*told, result.kept_up.holds])
+    holds = [result.valid.holds, result.correct.holds]
+    return None in (holds if record.spec.quick else [*holds, result.kept_up.holds])
 
 
 def _met(record: RunRecord, result: TrialResult) -> list[bool]:
@@ -162,7 +162,7 @@ def valid_and_correct(results: Sequence[TrialResult]) -> list[tuple[str, list[bo
 def badge(
     name: str, found: Sequence[bool | None], none: str = "no trial", which: str = ""
 ) -> Badge:
-    """Return a verdict over several; `none` is what it says without any, `which` of which."""
+    """Return a verdict over several; `none` is its text without any, `which` says of which."""
     if not found:
         return Badge(name, None, none)
     holds = False if False in found else None if None in found else True

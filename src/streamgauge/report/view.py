@@ -52,7 +52,7 @@ SURVEY = Stamp(
 
 
 class View:
-    """A run as trials of their own, each with its verdicts; others override what differs."""
+    """A run as independent trials, each with its verdicts; others override what differs."""
 
     def __init__(
         self, folder: RunFolder, record: RunRecord, results: Sequence[TrialResult]
@@ -83,27 +83,27 @@ class View:
 
     def sentence(self) -> str:
         """Say what came out, in one sentence."""
-        told = verdict.of_trials(self.record, self.results)
-        return " ".join([*(stamp.sentence for stamp in self.stamps()), told])
+        found = verdict.of_trials(self.record, self.results)
+        return " ".join([*(stamp.sentence for stamp in self.stamps()), found])
 
     def badges(self) -> list[verdict.Badge]:
-        """Return a verdict each over all trials."""
+        """Return a badge for each verdict, over all trials."""
         return verdict.badges_of_trials(self.record, self.results)
 
     def doubts(self) -> list[str]:
-        """Tell why a verdict is not true, where that must be known."""
+        """Return why verdicts do not hold, where that must be known."""
         return verdict.doubts(self.results, self.record.spec.objectives)
 
     def featured(self) -> set[int]:
-        """Return the numbers of the trials that have charts before the others, if any."""
+        """Return the numbers of the trials that get charts before the others, if any."""
         return set()
 
     def numbers_trials(self) -> bool:
-        """Tell whether a trial is chosen by its number, since many look alike."""
+        """Return whether a trial is chosen by its number, since many look alike."""
         return False
 
     def trials(self, run: RunView) -> Markup:
-        """Make the table of the page's beginning."""
+        """Make the table at the beginning of the page."""
         return trials_table(run, self.results, "latency", "Trials; latency in the measured span")
 
     def findings(self, run: RunView) -> Markup:  # noqa: ARG002  # for those that override it
@@ -126,7 +126,7 @@ class View:
 
 
 class AnswerView(View):
-    """The trials and the plain answer: of experiments that have no view of their own."""
+    """The trials and the plain answer, for experiments that have no view of their own."""
 
     def terminal(self) -> Iterator[RenderableType]:
         """Show the trials, then the answer."""
@@ -145,7 +145,7 @@ class AnswerView(View):
 
 
 def view_of(folder: RunFolder, record: RunRecord, results: Sequence[TrialResult]) -> View:
-    """Return a run's view: that of its experiment, else the plain one."""
+    """Return a run's view: that of its experiment, or the plain one."""
     name = record.spec.experiment
     known = name in registry.names("views")
     view = registry.load("views", name) if known else AnswerView

@@ -11,10 +11,10 @@ from streamgauge.spec.reading import first_fault
 
 
 def read_answer(record: RunRecord) -> BaseModel | None:
-    """Return what a run concluded; None while it has concluded nothing.
+    """Return what a run concluded; None until it has.
 
     Raises:
-        UsageError: The run's experiment is not known here, or has other answers by now.
+        UsageError: The run's experiment is unknown here, or has different answers now.
         NotReady: The experiment needs a package that is not installed.
     """
     if not record.answer:
@@ -25,6 +25,6 @@ def read_answer(record: RunRecord) -> BaseModel | None:
         return experiment.answers.model_validate(record.answer)
     except ValidationError as error:
         raise UsageError(
-            f"the answer of {record.id} is none of experiment {name}: {first_fault(error)}",
+            f"the answer of {record.id} does not fit experiment {name}: {first_fault(error)}",
             "look at it with the version of the experiment that wrote it",
         ) from None

@@ -32,9 +32,9 @@ def write_tables(folder: Path, results: Sequence[TrialResult]) -> None:
 def tables(results: Sequence[TrialResult]) -> dict[str, str]:
     """Return the tables of a run by the names of their files.
 
-    results.csv has a line per trial; metrics that no trial has get no column. repeats.csv is there
-    if trials were repeated and has the same over all repeats of a trial, a line each for the mean,
-    which is what was published, the median, the smallest and the largest.
+    results.csv has a line per trial; metrics that no trial has get no column. repeats.csv exists
+    if trials were repeated. It has the same columns over all repeats of a trial, with a line each
+    for the mean (which the publication reports), the median, the smallest and the largest.
     """
     names = sorted({name for result in results for name in result.metrics})
     varied = factors(result.spec for result in results)
@@ -61,7 +61,7 @@ def _line(result: TrialResult, names: Sequence[str], varied: Sequence[str]) -> d
 
 
 def _factors(spec: TrialSpec, varied: Sequence[str]) -> dict[str, Cell]:
-    """Return what was varied, as asked; a number that has a column anyway stays a number."""
+    """Return the varied factors as asked; a number with a column anyway stays a number."""
     return {name: spec.factors.get(name) for name in varied}
 
 

@@ -1,6 +1,6 @@
 """The events of live.jsonl: a trial begins, enters a phase, is sampled once a second, has ended.
 
-What a live view needs is all in them, so that it is a function of the lines of one file. Each
+They hold everything that a live view needs, so a view is a function of the lines of one file. Each
 line carries `at`, the time in epoch seconds; a sample is a row of the trial's timeline.
 """
 
@@ -32,16 +32,16 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 _ALONE = frozenset[Phase]({"send backlog", "read back"})
 _OF_BACKLOG = frozenset[Phase]({"prepare", "send backlog", "start", "drain", "stop", "validate"})
 _GATHERED = frozenset[Phase]({"consume", "warm-up", "read back"})
-"""Not those of a trial whose backlog gathers before the engine starts."""
+"""Phases that a trial lacks when its backlog gathers before the engine starts."""
 _WITH_ENGINE = frozenset[Phase]({"consume", "drain", "validate"})
 TOLD = ("latency.p50", "latency.p99")
-"""Metrics of a finished trial that are shown beside its verdicts."""
+"""Metrics of a finished trial that are shown next to its verdicts."""
 
 
 def begins(
     trial: TrialSpec, experiment: Experiment, history: Sequence[TrialResult]
 ) -> dict[str, Json]:
-    """Tell which trial begins, why, and what is planned after it."""
+    """Describe the trial that begins, why, and what is planned after it."""
     plan = () if isinstance(experiment, Outlines) else experiment.plan()
     following = next((each for each in plan if each.number > trial.number), None)
     return {
@@ -72,17 +72,17 @@ def count_trials(experiment: Experiment) -> int:
 
 
 def enters(trial: int, phase: Phase, lasts_s: float | None = None) -> dict[str, Json]:
-    """Tell which phase a trial enters, and how long it will take where that is planned."""
+    """Describe the phase that a trial enters, and how long it will take if that is planned."""
     return {"trial": trial, "phase": phase, "lasts_s": lasts_s}
 
 
 def sampled(trial: int, row: Mapping[str, float]) -> dict[str, Json]:
-    """Tell what was sampled; the row's own `at` is the event's."""
+    """Describe a sample; the row's own `at` is the event's."""
     return {"trial": trial, **row}
 
 
 def ended(result: TrialResult, objectives: Sequence[str]) -> dict[str, Json]:
-    """Tell what came of a trial: status, verdicts, the first reason against it."""
+    """Describe the outcome of a trial: status, verdicts, the first reason against it."""
     spec = result.spec
     return {
         "trial": spec.number,

@@ -39,7 +39,7 @@ def export(folder: RunFolder, format: Format, target: Path) -> list[Path]:
 
 
 def _copy(table: pa.Table, file: Path, format: Format) -> Path:
-    """Write beside the file first: it is there whole or not at all."""
+    """Write a draft first, so that the file is complete or absent."""
     draft = file.with_name(f".{file.name}")
     with duckdb.connect() as sql:
         sql.register("exported", table)

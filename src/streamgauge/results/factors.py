@@ -13,20 +13,20 @@ RATE = "rate"
 
 
 def factors(specs: Iterable[TrialSpec]) -> list[str]:
-    """Name all factors of some trials, in their order, but for the rate."""
+    """Name all factors of some trials, in their order, except the rate."""
     names = dict.fromkeys(name for spec in specs for name in spec.factors)
     return [name for name in names if name != RATE]
 
 
 def differing(specs: Sequence[TrialSpec]) -> list[str]:
-    """Name those of the factors in which the trials differ."""
+    """Name the factors in which the trials differ."""
     return [name for name in factors(specs) if len({spec.factors.get(name) for spec in specs}) > 1]
 
 
 def shape_of(spec: TrialSpec) -> str | None:
     """Return the load's shape as it was asked for; None for a constant rate.
 
-    Of a recording the file's name is enough.
+    For a recording, the file's name is enough.
     """
     if spec.shape is None:
         return None
@@ -35,7 +35,7 @@ def shape_of(spec: TrialSpec) -> str | None:
 
 
 def named(spec: TrialSpec) -> str:
-    """Name a trial as people tell it apart: query, rate and what else was varied."""
+    """Name a trial so that people can tell it apart: query, rate and other varied factors."""
     varied = "".join(f", {name}={value}" for name, value in spec.factors.items() if name != RATE)
     shaped = f" ({shape_of(spec)})" if spec.shape else ""
     return f"{spec.query} at {format_rate(spec.rate)}{shaped}{varied}"

@@ -1,4 +1,4 @@
-"""The run folder: written while a run goes on, readable at any moment, by anybody.
+"""The run folder: written during a run, readable at any moment, by anyone.
 
 run.json                 the spec, the machine, the process that runs it; status and answer
 logs/                    of the services that the run started
@@ -31,12 +31,12 @@ from streamgauge.spec.trial import Model, TrialResult
 
 SCHEMA = 3
 _MAY_CONTROL = re.compile(rb"\\u00|\\[bfr]|\x7f|\xc2[\x80-\x9f]")
-"""How a control character is written in JSON; without any a file needs no second look."""
+"""How a control character is written in JSON; a file without any needs no second look."""
 RunStatus = Literal["running", "done", "failed", "invalid", "interrupted"]
 
 
 class Owner(Model):
-    """The process that writes a run; a later one of that number has another start time."""
+    """The process that writes a run; a later one with the same pid has another start time."""
 
     pid: int
     started: float
@@ -50,13 +50,13 @@ class RunRecord(Model):
     started: str
     spec: RunSpec
     command: list[str]
-    """What repeats the run: the words of a shell's line, quoted."""
+    """The command that repeats the run: the words of a shell line, quoted."""
     workload_version: str | None = None
     machine: dict[str, JsonValue]
     owner: Owner
     status: RunStatus = "running"
     answer: dict[str, JsonValue] = {}
-    """What the experiment concluded, by its own model; empty until it has."""
+    """What the experiment concluded, in its own model; empty until it has."""
     warnings: list[str] = []
 
     def ceiling(self, query: str) -> float | None:
@@ -136,7 +136,7 @@ class RunFolder:
         write_atomically(self.path / "run.json", record.model_dump_json(indent=2) + "\n")
 
     def adopt(self) -> RunRecord:
-        """Make this process the owner of the run, to go on with it."""
+        """Make this process the owner of the run, to continue it."""
         record = self.record()
         if record.status == "running":
             raise NotReady(f"{self.name} is still running (pid {record.owner.pid})")
@@ -198,7 +198,7 @@ def find(runs: Path, name: str) -> RunFolder:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise UsageError(f"{name!r} names {len(matches)} runs", "give more of the id")
+        raise UsageError(f"{name!r} matches {len(matches)} runs", "give more of the id")
     raise UsageError(f"there is no run {name!r} in {runs}", "`streamgauge runs` lists them")
 
 
@@ -227,7 +227,7 @@ def latest_first(runs: Iterable[_Read]) -> list[_Read]:
 
 
 def tagged(record: RunRecord, name: str) -> bool:
-    """Tell whether a run has a tag, given as `key=value` or as only the value."""
+    """Return whether a run has a tag, given as `key=value` or as only the value."""
     tags = record.spec.tags
     key, equals, value = name.partition("=")
     return tags.get(key) == value if equals else name in tags.values()
@@ -258,7 +258,7 @@ def _all_printable(value: Any) -> Any:
 
 
 def _check_schema(file: Path, content: Mapping[str, Any]) -> None:
-    """Refuse what another version wrote: its fields may have another meaning."""
+    """Refuse files of another version: their fields may have another meaning."""
     version = content.get("schema_version", SCHEMA)
     if version == SCHEMA:
         return

@@ -1,4 +1,4 @@
-"""A replication package: what another machine needs to run the same again, and what came out."""
+"""A replication package: what another machine needs to repeat a run, and its results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NOT_ASKED = {"preset", "services", "origins", "variants", "resources"}
 _FILE_TIME = (1980, 1, 1, 0, 0, 0)
 """The same content makes the same package."""
 
-_README = """# {id}, to run again
+_README = """# Repeat {id}
 
     streamgauge run --preset preset.yaml
 
-runs the same on another machine, with Streamgauge {version}. This is what it was:
+repeats the run on another machine, with Streamgauge {version}. The original command:
 
     {command}
 
@@ -39,8 +39,8 @@ runs the same on another machine, with Streamgauge {version}. This is what it wa
 | `preset.yaml` | everything that was asked for |
 | `results.csv` | a line per trial: verdicts, counts, metrics in SI units |
 | `repeats.csv` | if trials were repeated: mean, median, smallest and largest over the repeats |
-| `run.json` | the machine, the versions of then, status and answer |
-| `packages.txt` | the Python packages where this package was made |
+| `run.json` | the machine, the versions at that time, status and answer |
+| `packages.txt` | the Python packages on the machine that made this package |
 {notes}
 """
 
@@ -65,9 +65,9 @@ def package(folder: RunFolder) -> bytes:
 
 
 def preset(record: RunRecord) -> dict[str, Json]:
-    """Return what was asked for as the fields of a preset; addresses stay behind.
+    """Return what was asked for as the fields of a preset; addresses are left out.
 
-    Rates and times that were not named stay out: an experiment may choose its own.
+    Rates and times that were not given are left out: an experiment may choose its own.
     """
     spec = record.spec
     fields: dict[str, Json] = {"title": f"{record.id} again"}
@@ -84,7 +84,7 @@ def preset(record: RunRecord) -> dict[str, Json]:
 
 
 def _varied(vary: Mapping[str, Sequence[Json]], fields: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the fields that factors change: whatever is varied has no value beside."""
+    """Return the fields that factors change: whatever is varied has no other value."""
     left = dict(fields)
     for name in vary:
         letter, dot, option = name.partition(".")
@@ -107,7 +107,7 @@ def _without(options: Json, names: Sequence[str]) -> dict[str, Json]:
 
 
 def packages() -> list[str]:
-    """Return names and versions of the packages that Streamgauge stands on here."""
+    """Return names and versions of the packages that Streamgauge depends on here."""
     found: dict[str, str] = {}
     wanted = ["streamgauge"]
     while wanted:
@@ -131,7 +131,7 @@ def _load_and_times(spec: RunSpec) -> dict[str, Json]:
 
 
 def _needed(package: str) -> Iterator[str]:
-    """Yield the names of what a package needs on this platform, without its extras."""
+    """Yield the names of the packages that a package needs on this platform, without extras."""
     for text in metadata.requires(package) or ():
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
@@ -147,7 +147,7 @@ def _load(load: LoadSpec) -> dict[str, Json]:
 
 
 def _rate(rate: float) -> str:
-    """Write a rate for people where that loses nothing."""
+    """Write a rate for people if that loses nothing."""
     short = format_rate(rate)
     return short if parse_rate(short) == rate else f"{rate!r}/s"
 
@@ -174,7 +174,7 @@ def _notes(record: RunRecord) -> list[str]:
     notes = []
     if given := list(spec.services):
         notes.append(
-            f"The run used servers of its own for {' and '.join(given)}; without"
+            f"The run used external servers for {' and '.join(given)}; without"
             f" {' and '.join(f'--service {name}=ADDRESS' for name in given)} they are embedded."
         )
     if spec.load.spark:
@@ -182,5 +182,5 @@ def _notes(record: RunRecord) -> list[str]:
     named = [*spec.parameters.values(), (spec.shape or "").partition(":")[2]]
     for value in named:
         if isinstance(value, str) and value and Path(value).is_file():
-            notes.append(f"It needs a file that is not in here: {value}")
+            notes.append(f"It needs a file that is not included: {value}")
     return notes

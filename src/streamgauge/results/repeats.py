@@ -1,4 +1,4 @@
-"""Trials that ask the same, put together: repetitions give a median and a range."""
+"""Trials that ask for the same, grouped: repeats give a median and a range."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from streamgauge.spec.trial import TrialResult, TrialSpec, Verdict
 
 _OWN = {"number", "repeat"}
-"""What sets the repeats of a trial apart."""
+"""Fields in which the repeats of a trial differ."""
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """All trials of a run that ask the same; one, where nothing is repeated."""
+    """All trials of a run that ask for the same; only one if nothing is repeated."""
 
     trials: tuple[TrialResult, ...]
 
     @property
     def spec(self) -> TrialSpec:
-        """What was asked for, as the first of them has it."""
+        """What was asked for, from the first of them."""
         return self.trials[0].spec
 
     @property
@@ -29,20 +29,20 @@ class Repeats:
 
     @property
     def counted(self) -> tuple[TrialResult, ...]:
-        """Those whose figures count; where all of them broke, the figures that there are."""
+        """The trials whose figures count: those that are done, or all if none is."""
         return tuple(each for each in self.trials if each.status == "done") or self.trials
 
     def values(self, metric: str) -> list[float]:
-        """Return what was measured, of the trials that count and have it."""
+        """Return a metric of the trials that count and have it."""
         return [each.metrics[metric] for each in self.counted if metric in each.metrics]
 
     def verdicts(self, choose: Callable[[TrialResult], Verdict]) -> list[bool | None]:
-        """Return one verdict of all of them."""
+        """Return one verdict of every trial."""
         return [choose(each).holds for each in self.trials]
 
 
 def repeats(results: Sequence[TrialResult]) -> list[Repeats]:
-    """Put the trials that ask the same together, in the order of the first of them."""
+    """Group the trials that ask for the same, in the order of the first of each group."""
     groups: dict[str, list[TrialResult]] = {}
     for result in results:
         groups.setdefault(result.spec.model_dump_json(exclude=_OWN), []).append(result)

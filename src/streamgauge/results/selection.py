@@ -1,4 +1,4 @@
-"""Which of many runs are wanted."""
+"""Choose some of many runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Wanted:
     since: datetime | None = None
 
     def fits(self, record: RunRecord) -> bool:
-        """Tell whether a run is one of those."""
+        """Return whether a run is one of those."""
         spec = record.spec
         return all(
             (
@@ -51,16 +51,16 @@ class Wanted:
 def select(
     folders: Sequence[RunFolder], wanted: Wanted
 ) -> tuple[list[tuple[RunFolder, RunRecord]], list[str]]:
-    """Return the runs that are wanted, the latest first, and what cannot be read.
+    """Return the wanted runs, the latest first, and the problems of those that cannot be read.
 
-    Of each run it reads only run.json.
+    It reads only the run.json of each run.
     """
     found, unreadable = read_all(folders)
     return [each for each in latest_first(found) if wanted.fits(each[1])], unreadable
 
 
 def parse_since(text: str, now: datetime) -> datetime:
-    """Read a date (`2026-11-16`), a time of one (`2026-11-16T17:30`) or an age (`7d`)."""
+    """Read a date (`2026-11-16`), a date with a time (`2026-11-16T17:30`) or an age (`7d`)."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

@@ -49,7 +49,7 @@ def _trial(
 
 
 def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
-    """Tell why a verdict is not true and which objectives were missed; the cause says it all."""
+    """Return why verdicts do not hold and which objectives were missed, or only the cause."""
     if result.cause:
         return [result.cause]
     verdicts: Sequence[Verdict] = (result.valid, result.correct, result.kept_up)
@@ -57,12 +57,12 @@ def reasons(result: TrialResult, objectives: Sequence[str]) -> list[str]:
         verdicts = (result.valid, result.kept_up)  # no answers are expected
     elif result.spec.backlog:
         verdicts = (result.correct,)  # there is no schedule to keep
-    told = [verdict.reason for verdict in verdicts if verdict.holds is not True]
+    problems = [verdict.reason for verdict in verdicts if verdict.holds is not True]
     for objective in map(parse_objective, objectives):
         found = objective.check(result.metrics)
         if not found.met:
-            told.append(f"missed {objective}: {found.reason}")
-    return told
+            problems.append(f"missed {objective}: {found.reason}")
+    return problems
 
 
 def _json(value: object) -> Json:

@@ -56,9 +56,9 @@ class _Seen:
 
 
 def sweep(folders: Sequence[RunFolder], name: str, factor: str) -> list[Point]:
-    """Return a metric over a factor, per machine and query; only trials that count are in it.
+    """Return a metric over a factor, per machine and query; only of trials that count.
 
-    Whatever else differs among the trials (another engine, another rate) makes a line of its own.
+    Any other difference among the trials (another engine, another rate) makes a separate line.
     """
     metric(name)
     if factor not in _FACTORS:
@@ -67,7 +67,7 @@ def sweep(folders: Sequence[RunFolder], name: str, factor: str) -> list[Point]:
     if not seen:
         raise UsageError(
             f"no trial of these runs has a {name} that counts",
-            "A trial counts that is finished, valid, not wrong and not quick.",
+            "A trial counts if it is finished, valid, not wrong and not quick.",
         )
     labels = _varying(seen, factor), _varying_settings(seen)
     groups: dict[tuple[str, str, Factor], list[float]] = {}
@@ -92,7 +92,7 @@ def _trials(folder: RunFolder, name: str) -> Iterator[_Seen]:
 
 
 def _varying(seen: Sequence[_Seen], factor: str) -> list[str]:
-    """Name the other factors of which more than one value occurs; each run has its own date."""
+    """Name the other factors with more than one value, but not the date: each run has its own."""
     others = [each for each in _FACTORS if each not in (factor, "date")]
     return [name for name in others if len({each.factors[name] for each in seen}) > 1]
 

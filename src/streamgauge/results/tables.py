@@ -100,7 +100,7 @@ def timeline(folder: RunFolder) -> pa.Table:
 
 
 def measured_seconds(folder: RunFolder, result: TrialResult) -> Floats:
-    """Return what the trial's latency statistics are made of: of windows, from their end."""
+    """Return the latencies that the trial's statistics cover; for windows, from their end."""
     times = _read(folder.trial_folder(result.spec.number) / "latency.parquet", _TIMES)
     if times is None:
         return np.array([])
@@ -184,7 +184,7 @@ def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
 
 
 def _read(file: Path, schema: pa.Schema | None = None) -> pa.Table | None:
-    """Read a table; None where the trial has none, as one without an output."""
+    """Read a table; None if the trial has none, for example without an output."""
     if not file.exists():
         return None
     try:

@@ -27,8 +27,8 @@ def export_theodolite(folder: RunFolder, target: Path) -> list[Path]:
     answer = read_answer(folder.record())
     if not isinstance(answer, Scaling):
         raise UsageError(
-            f"{folder.name} is no search for demand or capacity",
-            "Only runs of -x scalability have files of Theodolite.",
+            f"{folder.name} is not a search for demand or capacity",
+            "Only runs of -x scalability can be exported for Theodolite.",
         )
     results = {result.spec.number: result for result in folder.trials()}
     target.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def _lags(
 
 
 def _points(result: TrialResult) -> Iterator[Sequence[object]]:
-    """Yield the lag as it was seen; the first column is the consumer group in the original."""
+    """Yield the observed lag; the first column is the consumer group in the original."""
     if result.lag is None or result.measured_ms is None:
         return
     for place, lag in enumerate(result.lag.lags):

@@ -26,7 +26,7 @@ def known(
 
     Args:
         machine: Its facts.
-        spec: The run that wants to know.
+        spec: The run that needs the ceiling.
         inputs: The input streams of each of its queries.
         folder: Where ceilings are kept.
     """
@@ -61,7 +61,7 @@ def _read(file: Path) -> dict[str, JsonValue]:
 
 
 def _key(machine: Mapping[str, JsonValue], spec: RunSpec, streams: Sequence[str]) -> str:
-    """Name all that a ceiling depends on, apart from the rate itself."""
+    """Return a key for all that a ceiling depends on, except the rate itself."""
     facts = {
         "machine": [machine.get(name) for name in _MACHINE],
         "workload": spec.workload,

@@ -62,7 +62,7 @@ def resume(
     services: Sequence[Startable],
     clock: Clock | None = None,
 ) -> RunFolder:
-    """Go on with a run that was interrupted; finished trials are kept."""
+    """Resume an interrupted run; finished trials are kept."""
     spec = folder.record().spec
     check_ready(spec, folder.path.parent, listen)
     with machine.exclusive(f"resume {folder.name}"):
@@ -98,7 +98,7 @@ def _go_on(
     *,
     resumed: bool = False,
 ) -> None:
-    """Run the trials that are still to be run."""
+    """Run the remaining trials."""
     spec = folder.record().spec
     experiment = load_experiment(spec)
     with _concluded(folder, experiment), ExitStack() as stack:
@@ -141,7 +141,7 @@ def _bench(
 
 @contextmanager
 def _concluded(folder: RunFolder, experiment: Experiment) -> Iterator[None]:
-    """Let run.json tell at the end how the run ended, whatever happens."""
+    """Record in run.json how the run ended, whatever happens."""
     record = folder.record()
     status: RunStatus = "interrupted"
     broken: Exception | None = None
@@ -151,7 +151,7 @@ def _concluded(folder: RunFolder, experiment: Experiment) -> Iterator[None]:
     except KeyboardInterrupt:
         raise _interrupted(folder) from None
     except Exception as error:
-        if asked_to_end():  # a library that is interrupted may fail in a way of its own
+        if asked_to_end():  # an interrupted library may fail with its own error
             raise _interrupted(folder) from error
         status, broken = "failed", error
         if isinstance(error, OSError):
@@ -165,7 +165,7 @@ def _concluded(folder: RunFolder, experiment: Experiment) -> Iterator[None]:
 
 def _interrupted(folder: RunFolder) -> Interrupted:
     return Interrupted(
-        "interrupted", f"Go on with it: streamgauge run --resume {shlex.quote(str(folder.path))}"
+        "interrupted", f"Resume it: streamgauge run --resume {shlex.quote(str(folder.path))}"
     )
 
 
@@ -201,7 +201,7 @@ def _status(results: Sequence[TrialResult], experiment: Experiment) -> RunStatus
 
 @contextmanager
 def _live(folder: RunFolder, listen: Announce) -> Iterator[Announce]:
-    """Write what happens to live.jsonl, and tell the listener."""
+    """Write events to live.jsonl, and pass them to the listener."""
     with folder.live.open("a", buffering=1, encoding="utf-8") as file:
 
         def announce(event: Event) -> None:

@@ -17,7 +17,7 @@ def cluster_place(
 ) -> Place | None:
     """Return a place on the cluster of the engine's instances; None where it has none.
 
-    On a given one as much is taken as the engine will need: so it is seen to be there.
+    On a given one as much is taken as the engine will need, which shows that it is available.
     """
     resources, cluster = trial.resources, services.get(SparkEndpoint.service)
     if resources.instances is None or cluster is None:

@@ -28,7 +28,7 @@ from streamgauge.units import format_size
 
 
 def check_ready(spec: RunSpec, runs: Path, listen: Announce) -> None:
-    """Refuse to start what could not come to its end; let the engine fetch what it needs."""
+    """Refuse to start what could not finish; let the engine fetch what it needs."""
     prepare_engine(spec, listen)
     for name in dict.fromkeys(trial.profile for trial in trials_of(spec)):
         prepare_profiler(name)
@@ -47,7 +47,7 @@ def prepare_engine(spec: RunSpec, listen: Announce) -> None:
 
 
 def prepare_profiler(name: str | None) -> None:
-    """Refuse to start when the profiler that is wanted lacks something."""
+    """Refuse to start when the chosen profiler lacks something."""
     if name is not None:
         _refuse_unready(f"profiler {name}", load_profiler(name).check())
 
@@ -66,16 +66,15 @@ def check_room(spec: RunSpec, runs: Path) -> None:
     needed = machine.NEEDED_MEMORY + _instances_bytes(spec)
     if available < needed:
         raise NotReady(
-            f"{format_size(available)} of memory are available;"
-            f" a trial needs {format_size(needed)}",
-            "end what else is running",
+            f"{format_size(available)} of memory is available; a trial needs {format_size(needed)}",
+            "stop other programs",
         )
     trials = (trial for trial in trials_of(spec) if trial.repeat == 1)
     check_disk([settle(trial) for trial in trials], runs)
 
 
 def _instances_bytes(spec: RunSpec) -> int:
-    """Tell how much memory the engine's instances take of this machine, in the largest trial."""
+    """Return how much of this machine's memory the engine's instances take in the largest trial."""
     if SparkEndpoint.service in spec.services:
         return 0
     given = (trial.resources for trial in trials_of(spec))
@@ -83,7 +82,7 @@ def _instances_bytes(spec: RunSpec) -> int:
 
 
 def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
-    """Refuse to go on when the largest of these trials would not fit on the disks."""
+    """Refuse to continue when the largest of these trials would not fit on the disks."""
     needed = max(map(_topic_bytes, trials)) + machine.NEEDED_DISK
     try:
         runs.mkdir(parents=True, exist_ok=True)
@@ -101,7 +100,7 @@ def check_disk(trials: Sequence[TrialSpec], runs: Path) -> None:
 
 
 def _topic_bytes(trial: TrialSpec) -> int:
-    """Tell how much a trial may write."""
+    """Return how much a trial may write."""
     streams = len(load_workload(trial.workload).queries[trial.query].streams)
     transport = registry.transport(trial.transport)
     return transport.disk_bytes(trial, streams, arrivals.records(trial))

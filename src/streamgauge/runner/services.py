@@ -30,7 +30,7 @@ class ServiceSet:
         self._stacks: dict[str, ExitStack] = {}
 
     def fit(self, resources: ResourceSpec) -> None:
-        """Let services have the size that a trial needs; those of another size are ended."""
+        """Give services the size that a trial needs; those of another size are stopped."""
         for service in self._services:
             if isinstance(service, Sized) and service.fit(resources):
                 self._end(service.name)
@@ -39,13 +39,13 @@ class ServiceSet:
     def all_up(self) -> dict[str, RunningService[Endpoint]]:
         """Return the services by name, every one alive."""
         down = self._down()
-        for service in reversed(down):  # what is left of the last try, each before what it needs
+        for service in reversed(down):  # remains of the last attempt, each before what it needs
             self._end(service.name)
         start_all(down, self._running, self._fresh_stack)
         return dict(self._running)
 
     def _down(self) -> list[Startable]:
-        """Return what has to be started: what is not up, and what needs that."""
+        """Return what has to be started: what is not up, and what depends on it."""
         down: dict[str, Startable] = {}
         for service in self._services:
             running = self._running.get(service.name)

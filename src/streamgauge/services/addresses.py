@@ -22,14 +22,14 @@ class Given:
 
     text: str
     from_env: bool = False
-    """Whether it comes from the environment; only there it may hold a password."""
+    """Whether it comes from the environment; only there may it hold a password."""
     user: str | None = None
     """Who connects, where the address does not say."""
 
 
 @dataclass(frozen=True)
 class UrlForm:
-    """How the address of a service is written that has one as a URL."""
+    """How the address of a service is written, if it is a URL."""
 
     service: str
     schemes: tuple[str, ...]
@@ -43,15 +43,15 @@ class UrlForm:
         """Read an address, with user and password from wherever they are.
 
         Raises:
-            UsageError: It is none, or it shows a password to every user of this machine.
+            UsageError: It is not one, or it shows a password to every user of this machine.
         """
         url = self._split(given.text)
         address = variable(self.service)
         if url.password and not given.from_env:
             raise UsageError(
                 "a password on the command line can be read by every user of this machine",
-                f"give the address without it, and the password by {address}_PASSWORD, by a file"
-                f" named by {address}_PASSWORD_FILE, or the whole address by {address}",
+                f"give the address without it, and the password in {address}_PASSWORD, in a file"
+                f" named by {address}_PASSWORD_FILE, or the whole address in {address}",
             )
         twin = self._twin(url, environ)
         named = url.username or twin.username
@@ -83,7 +83,7 @@ class UrlForm:
         try:
             twin = urlsplit(environ.get(variable(self.service), ""))
             same = self._place(twin) == self._place(url)
-        except ValueError:  # it is no address, which is reported where it is used
+        except ValueError:  # not an address, which is reported where it is used
             same = False
         return twin if same else urlsplit("")
 
@@ -107,7 +107,7 @@ class Url:
 
 
 def this_user() -> str:
-    """Name who runs us."""
+    """Return the user who runs us."""
     return getpass.getuser()
 
 
@@ -123,7 +123,7 @@ def password(service: str, environ: Mapping[str, str] = os.environ) -> str:
     except OSError as error:
         raise NotReady(
             f"cannot read the password file {name}: {error.strerror}",
-            f"correct {named}; a file of `streamgauge services up` goes with it",
+            f"correct {named}; a file of `streamgauge services up` is removed with the service",
         ) from error
 
 
@@ -145,13 +145,13 @@ def read_properties(path: Path, named_by: str) -> dict[str, str]:
 
 
 def is_place(text: str) -> bool:
-    """Tell whether it is HOST:PORT and nothing else."""
+    """Return whether it is HOST:PORT and nothing else."""
     host, _, port = text.strip().rpartition(":")
     return bool(host) and _is_port(port) and not re.search("[@,]|://", text)
 
 
 def without_user_info(text: str) -> str:
-    """Return a word of a command line as it may be written down: no address keeps its user."""
+    """Return a word of a command line as it may be recorded: no address keeps its user."""
     return _USER_INFO.sub("://", text)
 
 
@@ -161,7 +161,7 @@ def without_secret(text: str) -> str:
 
 
 def url_host(host: str) -> str:
-    """Write a host as it stands in a URL."""
+    """Write a host as it appears in a URL."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -19,11 +19,11 @@ from streamgauge.services.service import Service, Startable
 from streamgauge.spec.reading import read
 
 _ROLES = ("engine", "sender", "harness")
-"""Roles of what is no service."""
+"""Roles of what is not a service."""
 
 
 def names() -> list[str]:
-    """Return the names of all services, those that do not load among them."""
+    """Return the names of all services, including those that do not load."""
     return registry.names("services")
 
 
@@ -93,7 +93,7 @@ def embedded(
 
 
 def given(name: str, address: Given, options: Options, settings: Mapping[str, Any]) -> Startable:
-    """Return a service that somebody else runs, not looked at yet."""
+    """Return a service that somebody else runs, not checked yet."""
     kind = service(name)
     made = kind.given(kind.parse(address), read_settings(kind, settings), options)
     made.name, made.role = kind.name, kind.role
@@ -116,8 +116,8 @@ def read_settings(kind: Service, values: Mapping[str, Any]) -> BaseModel:
         names = fields.get(field, {})
         if not isinstance(names, Mapping):
             raise UsageError(
-                f"-S {kind.name}.{field}: given as a whole (given: {names!r}) and by {key}",
-                "Leave one of them out.",
+                f"-S {kind.name}.{field}: given as a whole (given: {names!r}) and as {key}",
+                "Leave out one of them.",
             )
         fields[field] = {**names, inner: value}
     return read(kind.settings, fields, f"-S {kind.name}.")

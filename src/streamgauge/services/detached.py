@@ -50,7 +50,7 @@ def up(
         _remove_leftovers()
         options = Options(detached=True, progress=progress)
         for name in settings.keys() & running.keys():
-            progress(f"{name} is up already, with the settings that it was started with")
+            progress(f"{name} is already up, and keeps the settings that it was started with")
         absent = [name for name in wanted if name not in running]
         missing = [embedded(name, options, settings.get(name)) for name in absent]
         start_all(missing, running, lambda _: stack)
@@ -77,7 +77,7 @@ def down(names: Iterable[str] = (), progress: Note = silent) -> tuple[list[str],
 
 
 def status(names: Iterable[str] = ()) -> list[Status]:
-    """Tell which services are up."""
+    """Return which services are up."""
     found = {instance.service: (instance, record) for instance, record in _ours()}
     return [
         _status(*found[name]) if name in found else Status(name, up=False)
@@ -109,7 +109,7 @@ def _with_dependants(wanted: Sequence[str]) -> list[str]:
 
 
 def _startable(names: Iterable[str], progress: Note) -> list[str]:
-    """Return the names; where none is given, all services but those that do not load."""
+    """Return the names; if none is given, all services except those that do not load."""
     wanted = check_names(names)
     if names:
         return wanted
@@ -125,7 +125,7 @@ def _startable(names: Iterable[str], progress: Note) -> list[str]:
 
 
 def _running(instance: Instance, record: InstanceRecord) -> RunningService[Endpoint]:
-    """Return a service that is up already, for those that need it."""
+    """Return a service that is already up, for those that need it."""
     kind, variables = service(instance.service), dict(_variables(instance, record))
     endpoint = kind.parse(Given(record.address, from_env=True), {**os.environ, **variables})
     return RunningService(kind.name, kind.role, endpoint)
@@ -155,7 +155,7 @@ def _abandoned() -> list[tuple[Instance, InstanceRecord]]:
 
 
 def _serves(instance: Instance, record: InstanceRecord) -> bool:
-    """Tell whether all recorded processes still run and are those that we started."""
+    """Return whether all recorded processes still run and are those that we started."""
     return bool(record.processes) and all(
         seen.alive and process.belongs(seen, instance.folder) for seen in record.processes
     )

@@ -26,7 +26,7 @@ _PORT_TAKEN = ("Address already in use", "could not bind")
 
 
 class Embedded(ABC, Generic[E]):
-    """A service that we start and stop, with data of its own that go with it."""
+    """A service that we start and stop, with data of its own that are removed with it."""
 
     name: str
     role: str
@@ -53,7 +53,7 @@ class Embedded(ABC, Generic[E]):
 
     @abstractmethod
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], E]:
-        """Start the servers with `start`, on ports chosen anew; further ones get logs beside `log`.
+        """Start the servers with `start`, on new ports; further ones get logs next to `log`.
 
         It is called again, with the same instance, when somebody else has taken a port.
         """
@@ -76,7 +76,7 @@ class Embedded(ABC, Generic[E]):
     def start(
         self, instance: Instance, argv: Sequence[str | Path], log: Path, **how: Any
     ) -> Process:
-        """Start a process that lives as long as the service shall; see `process.start`."""
+        """Start a process that lives as long as the service; see `process.start`."""
         lives = instance.folder if self.options.detached else None
         return process.start(argv, log=log, detached=lives, **how)
 

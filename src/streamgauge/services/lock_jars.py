@@ -36,8 +36,8 @@ COMPONENTS: Mapping[str, Wanted] = {
         ],
         without=["org.apache.kafka:connect-runtime"],
     ),
-    # Taken as they are: Spark brings what else they need, and the newer connectors' own
-    # dependencies are not to be had everywhere.
+    # Without dependencies: Spark brings the others they need, and the newer connectors' own are
+    # not available everywhere.
     "spark-kafka": Wanted(
         [
             "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",

@@ -54,10 +54,10 @@ _FORM = UrlForm(
 )
 _SETTINGS = {
     "bind": "127.0.0.1",
-    # Nothing is kept: no snapshot or log may cost a trial time, and the data go with the server.
+    # Nothing is kept: no snapshot or log may cost a trial time, and the data end with the server.
     "save": "",
     "appendonly": "no",
-    "maxmemory-policy": "noeviction",  # a full server says so instead of forgetting
+    "maxmemory-policy": "noeviction",  # a full server reports it instead of forgetting
     # A server that writes its title overwrites the environment, by which we know it as ours.
     "set-proc-title": "no",
 }
@@ -108,7 +108,7 @@ def parse_redis(given: Given, environ: Mapping[str, str] = os.environ) -> RedisE
     number = url.path.isascii() and url.path.isdigit()
     if not number or re.search("[?#]", given.text):
         shown = re.split("[?#]", without_secret(given.text))[0]
-        raise UsageError(f"redis address {shown!r}: expected {_FORM.form}, and nothing behind it")
+        raise UsageError(f"redis address {shown!r}: expected {_FORM.form}, and nothing after it")
     return RedisEndpoint(url.host, url.port, int(url.path), url.user, url.password)
 
 
@@ -178,10 +178,10 @@ class Server:
 
 
 def find_server() -> Server:
-    """Return the first program that can be used: from PATH, else the one installed with us.
+    """Return the first program that can be used: from PATH, otherwise the one installed with us.
 
     Raises:
-        NotReady: There is none; the message says what is wrong with those that there are.
+        NotReady: There is none; the message says what is wrong with those that were found.
     """
     problems = []
     for program in _programs():
@@ -248,14 +248,14 @@ class EmbeddedRedis(Embedded[RedisEndpoint]):
         write_atomically(instance.secret_file, secrets.token_urlsafe(24), 0o600)
 
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], RedisEndpoint]:
-        """Start the server; it reads its password from standard input, which no one else sees."""
+        """Start the server; it reads its password from standard input, which others cannot see."""
         port = self.options.choose_port()
         settings = {"port": str(port), "dir": str(instance.data), **_SETTINGS, **self._settings}
         arguments = [part for key, value in settings.items() for part in (f"--{key}", value)]
         server = self.start(instance, [self._program, "-", *arguments], log, pipe_stdin=True)
         password = instance.secret_file.read_text(encoding="utf-8")
         assert server.stdin is not None
-        # One that ended at once does not read; why it ended is reported where it is waited for.
+        # A server that ended at once does not read; the wait for it reports why it ended.
         with contextlib.suppress(BrokenPipeError), server.stdin as config:
             config.write(f"requirepass {password}\n".encode())
         return [server], RedisEndpoint("127.0.0.1", port, password=password)
@@ -293,7 +293,7 @@ class GivenRedis(GivenService[RedisEndpoint]):
         return self.endpoint.host, self.endpoint.port
 
     def check(self) -> None:
-        """See that it lets us in, is one whole server, and keeps what is written to it."""
+        """Check that it lets us in, is one whole server, and keeps what is written to it."""
         from redis import RedisError
 
         try:
@@ -312,7 +312,7 @@ class GivenRedis(GivenService[RedisEndpoint]):
             with connect(self.endpoint) as client:
                 return measure_offset(lambda: _clock(client))
         except (RedisError, OSError) as error:
-            raise TrialInvalid(f"Redis does not tell its time: {error}") from error
+            raise TrialInvalid(f"Redis's clock cannot be read: {error}") from error
 
     def asking(self) -> Callable[[], str | None]:
         """Ask whether it answers, and takes writes."""
@@ -338,12 +338,12 @@ def connect(endpoint: RedisEndpoint, answer_within_s: float = ANSWER_WITHIN_S) -
 
 
 def trouble(endpoint: RedisEndpoint) -> str | None:
-    """Tell why a server cannot be worked with: it is slow, or refuses what is written to it."""
+    """Return why a server cannot be used: it is slow, or refuses writes."""
     from redis import RedisError, TimeoutError
 
     try:
         with connect(endpoint, SLOW_S) as client:
-            # It stays where it is: a second later comes the next.
+            # It is not deleted: the next one replaces it a second later.
             client.set("streamgauge-check", "here", ex=_CHECK_KEY_LIVES_S)
     except TimeoutError:
         return f"it did not answer within {SLOW_S:g} s"
@@ -356,20 +356,20 @@ def _problem(client: Client) -> tuple[str, str] | None:
     """Return what is wrong with a server that answers, and the next step."""
     about = client.info("server")
     if not about.get("valkey_version") and not about.get("redis_version"):
-        return "it does not tell its version", "name a Redis or Valkey server"
+        return "it does not report its version", "name a Redis or Valkey server"
     if client.info("cluster").get("cluster_enabled"):
         return (
             "it is a node of a cluster, which has only a part of the keys",
             "name a server that is not in cluster mode",
         )
     key, value = f"streamgauge-check-{secrets.token_hex(8)}", secrets.token_bytes(8)
-    client.set(key, value, ex=_CHECK_KEY_LIVES_S)  # goes even if we die before we delete it
+    client.set(key, value, ex=_CHECK_KEY_LIVES_S)  # expires even if we die before we delete it
     try:
         found = client.get(key)
     finally:
         client.delete(key)
     if found != value:
-        return "it does not give back what was written", "name a server that keeps its data"
+        return "it does not return what was written", "name a server that keeps its data"
     return None
 
 
@@ -380,13 +380,13 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, of.AuthenticationError):
         address = variable("redis")
         if "without any password" in str(error):
-            return f"the server expects no password: unset {address}_PASSWORD and its like"
+            return f"the server expects no password: unset {address}_PASSWORD and similar ones"
         return (
-            f"give the password by {address}_PASSWORD, by a file named by"
+            f"give the password in {address}_PASSWORD, in a file named by"
             f" {address}_PASSWORD_FILE, or within {address}"
         )
     remedies = {
-        of.NoPermissionError: "let that user do it, or name another in the address",
+        of.NoPermissionError: "allow that user to, or name another in the address",
         of.ReadOnlyError: "name the primary server, which takes writes",
         of.OutOfMemoryError: "make room in it, or raise its maxmemory",
     }

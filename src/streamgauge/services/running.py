@@ -24,11 +24,11 @@ class Options:
     """How a service is to be used."""
 
     log_dir: Path | None = None
-    """Where the log of an embedded one goes; None for a place that vanishes with it."""
+    """Where the log of an embedded one goes; None for a place that is removed with it."""
     detached: bool = False
     """Whether it outlives us."""
     counts: bool = False
-    """Whether it is to say what it counts itself, because a run measures only this service."""
+    """Whether it reports its own counters, because a run measures only this service."""
     choose_port: Callable[[], int] = runtime.free_port
     progress: Note = silent
 
@@ -62,11 +62,11 @@ class RunningService(Generic[E_co]):
         return [member.pid for member in self.members]
 
     def failure(self) -> str | None:
-        """Tell why the service ended, log tail included, or None while it runs."""
+        """Return why the service ended, log tail included, or None while it runs."""
         return next((member.failure() for member in self.members if not member.alive), None)
 
     def lost(self) -> str | None:
-        """Tell why the service cannot be used any more; a given one is asked, which takes time."""
+        """Return why the service cannot be used any more; asking a given one takes time."""
         if self.members or self.place is None:
             return self.failure()
         try:
@@ -77,5 +77,5 @@ class RunningService(Generic[E_co]):
         return None
 
     def trouble(self) -> str | None:
-        """Tell why it does not work though it lives; takes a moment."""
+        """Return why it does not work although it runs; takes a moment."""
         return None if self.ask is None else self.ask()

@@ -27,7 +27,7 @@ CACHE_DIR = "STREAMGAUGE_CACHE_DIR"
 RUNTIME_DIR = "STREAMGAUGE_RUNTIME_DIR"
 DATA_DIR = "STREAMGAUGE_DATA_DIR"
 Note = Callable[[str], None]
-"""Gets a line for what is fetched or started."""
+"""Receives a line for what is fetched or started."""
 _OWNER = "owner.json"
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
@@ -72,7 +72,7 @@ def data_dir() -> Path:
 
 
 def file_system(path: Path) -> str:
-    """Return the type of the file system on which `path` lies, for example ext4."""
+    """Return the type of the file system that `path` is on, for example ext4."""
     best, kind = "", "unknown"
     for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines():
         _, mount, found, *_ = line.split(" ")
@@ -88,7 +88,7 @@ def check_space(path: Path, needed_bytes: int, what: str) -> None:
     if free < needed_bytes:
         raise NotReady(
             f"{path} has {free >> 20} MiB free, {what} needs {needed_bytes >> 20} MiB",
-            f"make room there, or name another folder by {CACHE_DIR} and {DATA_DIR}",
+            f"make room there, or name another folder with {CACHE_DIR} and {DATA_DIR}",
         )
 
 
@@ -101,7 +101,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock, which the kernel frees should we die; waits for its turn."""
+    """Hold an exclusive lock, which the kernel frees if we die; wait for it."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -109,7 +109,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """What is written down of an instance, for those who come after us."""
+    """What is recorded of an instance, for later processes."""
 
     service: str
     data: str
@@ -143,7 +143,7 @@ class Instance:
 
     @classmethod
     def create(cls, service: str) -> Instance:
-        """Make the folders of a new instance, owned by this process."""
+        """Create the folders of a new instance, owned by this process."""
         name = f"{service}-{secrets.token_hex(4)}"
         instance = cls(service, runtime_dir() / name, data_dir() / name)
         instance.folder.mkdir(mode=0o700)
@@ -185,7 +185,7 @@ class Instance:
         return self.folder / f"{self.service}.log"
 
     def write_record(self, record: InstanceRecord) -> None:
-        """Write down who owns the instance and which process serves it."""
+        """Record who owns the instance and which process serves it."""
         text = json.dumps(dataclasses.asdict(record))
         write_atomically(self.folder / "record.json", text, 0o600)
 
@@ -196,7 +196,7 @@ class Instance:
 
 
 def owned_folder(prefix: str) -> Path:
-    """Make a folder, closed to others, for as long as this process lives; it removes it itself."""
+    """Create a private folder for the life of this process, which removes it itself."""
     folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=runtime_dir()))
     owner = Seen.of(os.getpid())
     assert owner is not None, "we are here"
@@ -219,8 +219,8 @@ def _make(path: Path, variable: str, mode: int) -> Path:
         path.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
         raise NotReady(
-            f"cannot make the folder {path}: {error.strerror}",
-            f"name a folder that you may write to by {variable}",
+            f"cannot create the folder {path}: {error.strerror}",
+            f"set {variable} to a folder that you may write to",
         ) from error
     return path
 
@@ -231,6 +231,6 @@ def _own(path: Path, variable: str) -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise NotReady(
             f"{path} is open to other users, so nothing is kept there",
-            f"remove it, or name another folder by {variable}",
+            f"remove it, or set {variable} to another folder",
         )
     return path

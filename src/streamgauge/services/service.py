@@ -21,8 +21,8 @@ class Service(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     role: ClassVar[str]
-    """Under which its CPU and memory are counted: `cpu.<role>`; several may share one. Not
-    engine, sender or harness, which are those of a trial itself."""
+    """Its CPU and memory are counted under it: `cpu.<role>`; several may share one. Not engine,
+    sender or harness, which are those of a trial itself."""
     needs: ClassVar[tuple[str, ...]]
     """Names of services that must be up before it."""
     jars: ClassVar[tuple[str, ...]]
@@ -76,4 +76,4 @@ class Sized(Protocol):
     """Ability of a service that a run will use: it is as large as a trial asks for."""
 
     def fit(self, resources: ResourceSpec) -> bool:
-        """Be as large as a trial needs; tell whether that is another size than before."""
+        """Be as large as a trial needs; return whether the size has changed."""

@@ -25,12 +25,12 @@ def start_all(
     running: dict[str, RunningService[Endpoint]],
     stack_of: Callable[[str], ExitStack],
 ) -> None:
-    """Start services in the order given, which is that of their needs; wait when all have begun.
+    """Start services in the given order, which is that of their needs; wait once all have begun.
 
     Args:
         services: What is to be started.
-        running: What is up already; what was started is added.
-        stack_of: Says what ends the service of a name.
+        running: What is already up; what was started is added.
+        stack_of: Returns what ends the service of that name.
     """
     waits: dict[str, Callable[[], RunningService[Endpoint]]] = {}
     for service in services:

@@ -1,1 +1,1 @@
-"""What was asked for and what came of it; the contracts between the parts."""
+"""What was asked for and what resulted; the contracts between the parts."""

@@ -18,7 +18,7 @@ class Act(Protocol):
         It has to be over within a second of its time: the trial waits for it.
 
         Args:
-            endpoint: Where the service is to be reached; `PostgresEndpoint.of` gives it its type.
+            endpoint: Where to reach the service; `PostgresEndpoint.of` gives it its type.
             begun_ms: When the load began, epoch milliseconds.
-            arguments: What the trial says of the act.
+            arguments: What the trial says about the act.
         """

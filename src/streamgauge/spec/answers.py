@@ -29,7 +29,7 @@ class AnswerContext:
     seed: int = 1
     """From which the data were drawn."""
     closed_by: int = 0
-    """Partitions whose first record in the next window closes a window: without one of each it
+    """Partitions whose first record in the next window closes a window: without one from each it
     may stay open. 0 where watermarks close windows."""
 
 
@@ -42,7 +42,7 @@ class Answers(Protocol):
     """
 
     aligned: ClassVar[int]
-    """Ranges of the input begin at multiples of this offset (a count window's size, else 1)."""
+    """Ranges of the input begin at multiples of this offset (a count window's size, or 1)."""
     merges: ClassVar[bool]
     """True when a key's contributions may lie in several ranges and must be merged."""
 
@@ -73,18 +73,18 @@ class AnswersInTables(Answers, Protocol):
 
 @runtime_checkable
 class AnswersInGroups(Answers, Protocol):
-    """Ability of answers: keys that can only be answered together, as the pairs of a join."""
+    """Ability of answers: keys that can only be answered together, like the pairs of a join."""
 
     def groups(self, keys: pa.ChunkedArray) -> pa.Array:
         """Return the group (string) of each key, which is merged in one place.
 
-        Expected rows whose key has none are handed to every place.
+        Expected rows whose key has no group are handed to every place.
         """
 
 
 @runtime_checkable
 class AnswersInSteps(Answers, Protocol):
-    """Ability of answers: they grow, and an engine may tell any of their steps before the last.
+    """Ability of answers: they grow, and an engine may emit any of their steps before the last.
 
     `merge` returns the last step of each key. The steps of a key go up in the log of outputs.
     """
@@ -99,7 +99,7 @@ class AnswersInSteps(Answers, Protocol):
 
         Returns:
             `step` and `last` (int64, from 1): which step it is and how many its key has, both null
-            where it is none of them. Of a step before the last also `key` (string) that no other
+            where it is none of them. For a step before the last also `key` (string) that no other
             step has, `value`, `intended` and `appended`, as in an expected row.
         """
 
@@ -112,7 +112,7 @@ class AnswersInEventTime(Answers, Protocol):
         """Return the event time (int64) of each expected output, as the workload defines it."""
 
     def ingestion_times(self, outputs: pa.Table) -> pa.Array:
-        """Return when the engine took in the latest input of each output; null where unsaid."""
+        """Return when the engine took in the latest input of each output; null if not stated."""
 
     def lenient(self, expected: pa.Table) -> int:
-        """Count the expected outputs with several right answers, since records came too late."""
+        """Count the expected outputs with several right answers, because records came too late."""

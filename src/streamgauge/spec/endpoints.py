@@ -1,4 +1,4 @@
-"""Where things are to be reached: services, and by what the records of a trial travel."""
+"""Where to reach things: services, and what carries the records of a trial."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def unwritten(**options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Endpoint(ABC):
-    """Where something is to be reached; a dataclass of its own for each kind."""
+    """Where to reach something; each kind is a dataclass of its own."""
 
     service: ClassVar[str]
-    """Whose it is, a service's or a transport's; also the word in the names of its environment
+    """The service or transport that it belongs to; also used in the names of its environment
     variables."""
 
     @property
@@ -38,16 +38,16 @@ class Endpoint(ABC):
         """Return the address as it may be shown: without user and secrets."""
 
     def places(self) -> list[tuple[str, int]]:
-        """Return host and port of each server that a client of it connects to."""
+        """Return host and port of each server that its clients connect to."""
         return places_in(self.address)
 
     def written(self) -> dict[str, Json]:
-        """Return what a file may say of it."""
+        """Return what may be written to a file."""
         plain = (each for each in dataclasses.fields(self) if not each.metadata)
         return {each.name: _json(getattr(self, each.name)) for each in plain}
 
     def secrets(self) -> dict[str, str]:
-        """Return what no file may say, by the names of environment variables."""
+        """Return what must not be written to a file, by the names of environment variables."""
         return {name: value for name, key in self._variables() if (value := getattr(self, key))}
 
     @classmethod
@@ -57,9 +57,9 @@ class Endpoint(ABC):
 
     @classmethod
     def of(cls, endpoint: Endpoint | None) -> Self:
-        """Return an endpoint as one of this kind, which it is known to be."""
+        """Return an endpoint as one of this kind, which it has to be."""
         if not isinstance(endpoint, cls):
-            raise TypeError(f"{endpoint!r} is no {cls.__name__}")
+            raise TypeError(f"{endpoint!r} is not a {cls.__name__}")
         return endpoint
 
     @classmethod
@@ -83,19 +83,19 @@ class Endpoints:
     transport: str
     """Name of what carries the records."""
     via: Endpoint
-    """By what they travel: a broker, the harness's queues."""
+    """What carries the records: a broker, the harness's queues."""
     inputs: Mapping[str, str]
-    """Topic, or what else the transport calls it, of each input stream."""
+    """Topic of each input stream, or whatever the transport calls it."""
     output: str | None
-    """The same of the output; None for a query that writes to a service."""
+    """The same for the output; None for a query that writes to a service."""
     partitions: int
     """Of each input stream, and of the output."""
     group: str
     """Consumer group to which an engine may commit its offsets."""
     configuration: Mapping[str, str] = field(default_factory=dict)
-    """The same of streams that are sent as a whole before the load."""
+    """The same for streams that are sent as a whole before the load."""
     internal: Mapping[str, str] = field(default_factory=dict)
-    """The same of streams that the query writes and reads itself."""
+    """The same for streams that the query writes and reads itself."""
     services: Services = field(default_factory=dict)
 
     @property
@@ -105,7 +105,7 @@ class Endpoints:
 
     @property
     def places(self) -> dict[str, str]:
-        """Return all of them by what is in them."""
+        """Return all streams by what they contain."""
         output = {"out": self.output} if self.output else {}
         return {**self.read, **self.internal, **output}
 

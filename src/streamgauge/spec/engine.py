@@ -19,10 +19,10 @@ class Job(Protocol):
         """Return the process ids at the roots of the engine's process trees."""
 
     def failure(self) -> str | None:
-        """Tell why the job ended, log tail included, or None while it runs."""
+        """Return why the job ended, log tail included, or None while it runs."""
 
     def stop(self) -> None:
-        """Stop with grace; what the job has stored stays, so that it can be started again."""
+        """Stop gracefully; what the job has stored stays, so that it can be started again."""
 
     def kill(self) -> None:
         """Stop at once; what the job has stored stays."""
@@ -53,10 +53,10 @@ class Engine(Protocol):
     """Components of jars.lock that it may need, whatever it runs."""
 
     def check(self) -> list[Problem]:
-        """Tell what is missing on this machine; empty when ready."""
+        """Return what is missing on this machine; empty when ready."""
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of what it is made of."""
+        """Return the versions of its components."""
 
     def resolve(self, job: JobSpec) -> JobSpec:
         """Fill in mode, trigger and settings; refuse what cannot be done with a UsageError."""
@@ -70,7 +70,7 @@ class Fetches(Protocol):
     """Ability of an engine: it fetches what it needs before a run."""
 
     def fetch(self, jobs: Sequence[JobSpec], progress: Callable[[str], None]) -> None:
-        """Fetch what these jobs need and is not there yet; NotReady when that cannot be done."""
+        """Fetch what these jobs need and is not there yet; NotReady when that is impossible."""
 
 
 @runtime_checkable
@@ -89,10 +89,10 @@ class TellsInstances(Protocol):
         """Return the process ids of the instances; none where some are on other hosts."""
 
     def instances(self) -> Sequence[InstanceSeen]:
-        """Return all instances that there have been."""
+        """Return all instances that have existed."""
 
     def reported_cpu_s(self) -> float | None:
-        """Return the CPU time that instances on other hosts have reported; None where none has."""
+        """Return the CPU time that instances on other hosts have reported; None if none has."""
 
 
 @runtime_checkable
@@ -100,4 +100,4 @@ class HasModes(Protocol):
     """Ability of an engine: it knows several ways to run a query."""
 
     def modes(self, workload: str, query: str) -> Modes:
-        """Tell in which modes a query can be run; UsageError where it has no such query."""
+        """Return the modes in which a query can be run; UsageError if it has no such query."""

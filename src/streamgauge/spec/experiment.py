@@ -50,7 +50,7 @@ class Experiment(Protocol):
         """Conclude from the trials; returns one of `answers`.
 
         Also called for a run that was interrupted after some trials. A verdict of None was not
-        judged, as `kept_up` in a quick run; it is not a failure.
+        judged, like `kept_up` in a quick run; it is not a failure.
         """
 
 
@@ -101,7 +101,7 @@ class Concludes(Protocol):
         """Return the exit code of a run that was not interrupted.
 
         Wrong answers and failed trials count only if it says so: `measure.verdicts.exit_code`
-        is that of trials on their own.
+        gives that of the trials alone.
         """
 
 
@@ -138,7 +138,7 @@ class NeedsTime(Protocol):
         """Return warm-up and duration in seconds.
 
         Args:
-            trigger_s: the trigger interval that was asked for, None for as fast as possible.
+            trigger_s: the requested trigger interval, None for as fast as possible.
             window_ms: the size of the query's time windows, if it has any.
         """
 

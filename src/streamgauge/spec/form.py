@@ -23,14 +23,14 @@ class Form:
     output_pattern: str
     """Finds `id` at the beginning of an output, which another program may have written."""
     payload_pattern: bytes | None = None
-    """What a payload must be; None where all bytes will do."""
+    """What a payload must be; None where any bytes are allowed."""
 
     def value(self, id_: int, intended_ms: int, payload: bytes) -> bytes:
         """Return a whole record."""
         return self.shape % intended_ms % (id_, payload)
 
     def fits(self, payload: bytes) -> bool:
-        """Tell whether the prefix and this payload make a record."""
+        """Return whether the prefix and this payload make a record."""
         return self._payload is None or self._payload.fullmatch(payload) is not None
 
     def id_of(self, value: bytes) -> str | None:
@@ -42,7 +42,7 @@ class Form:
         """Return the seconds from the intended time in one output; a query's `sample`.
 
         Raises:
-            ValueError: The output does not begin as a record does.
+            ValueError: The output does not begin like a record.
         """
         found = self._record.match(value)
         if found is None:

@@ -1,4 +1,4 @@
-"""What an engine needs for its jobs, and what it says of them."""
+"""What an engine needs for its jobs, and what it says about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Resources:
     """What the engine's processes may use."""
 
     cpus: tuple[int, ...]
-    """Of this machine: all of the engine, or where it has instances what directs them."""
+    """Of this machine: for all of the engine, or for what directs its instances."""
     cluster: Endpoint | None = None
     """The service that runs its instances; None for an engine in one process."""
 

@@ -13,12 +13,12 @@ class Backlog:
     rate: float = 100_000.0
     duration_s: float = 10.0
     greater: Mapping[float, int] = field(default_factory=dict)
-    """What to try next for an engine that needed at most so many seconds, most of which may have
-    been its start: how many times as many records."""
+    """How many times as many records to try next, by the most seconds that an engine needed for
+    these: most of them may have been its start."""
 
     @property
     def records(self) -> float:
-        """How many there are per input stream."""
+        """How many records there are per input stream."""
         return self.rate * self.duration_s
 
 

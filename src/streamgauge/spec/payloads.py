@@ -31,14 +31,14 @@ class Payloads:
     marker_key: bytes | None = None
     """Key of markers and sentinels."""
     markers: Callable[[int, int], Sequence[bytes]] | None = None
-    """Payloads of one marker by its number and time, instead of `marker`: where every marker has to
-    be another one, or takes several records to be answered. Always equally many."""
+    """Payloads of one marker by its number and time, instead of `marker`: where all markers must
+    differ, or one needs several records for an answer. Always the same number of payloads."""
     shifts: Sequence[int] | None = None
     """Where each payload carries its event time: how many milliseconds that is after the intended
-    time, record by record and then from the beginning again. Payloads are formats then that take
-    it as `%d`, and a marker of its own may be one. None for payloads that are sent as they are."""
+    time, record by record and then from the beginning again. Payloads are then formats that take
+    it as `%d`, and so may be a marker of its own. None for payloads that are sent as they are."""
     dated: Callable[[int], bytes] | None = None
-    """How an intended time is written in each payload, which is a format then that takes it as
+    """How an intended time is written in each payload, which is then a format that takes it as
     `%b`; markers and sentinels are sent as they are."""
 
 

@@ -14,7 +14,7 @@ class Profiler(Protocol):
     """Something that is registered under `streamgauge.profilers` and made without arguments."""
 
     def check(self) -> list[Problem]:
-        """Tell what is missing on this machine; empty when ready."""
+        """Return what is missing on this machine; empty when ready."""
 
     def record(
         self, processes: Callable[[], Sequence[int]], folder: Path
@@ -24,14 +24,14 @@ class Profiler(Protocol):
         The trial waits for both, so neither may take long.
 
         Args:
-            processes: Tells the process ids at the roots of the engine's process trees.
+            processes: Returns the process ids at the roots of the engine's process trees.
             folder: A folder of its own, in that of the trial.
         """
 
 
 @runtime_checkable
 class ReadsLater(Protocol):
-    """Ability of a profiler: what it has recorded takes time to be read."""
+    """Ability of a profiler: its recordings take time to read."""
 
     def read(self) -> None:
-        """Read it, and write what it says into the same folder; the engine is over by then."""
+        """Read them, and write the result into the same folder; the engine has ended by then."""

@@ -16,21 +16,21 @@ class BatchReport(BaseModel):
     began_ms: FiniteFloat
     """When the batch began, epoch milliseconds."""
     took_ms: FiniteFloat = Field(ge=0)
-    """The whole of it."""
+    """Duration of the whole batch."""
     phases: dict[str, FiniteFloat] = {}
     """Milliseconds spent in each of its phases, by the engine's own names."""
     records: int | None = Field(default=None, ge=0)
-    """Input records; None where the engine does not tell."""
+    """Input records; None where the engine does not say."""
     dropped: int | None = Field(default=None, ge=0)
-    """What came after the watermark and was dropped; None where the engine does not tell."""
+    """What came after the watermark and was dropped; None where the engine does not say."""
     state_rows: int | None = Field(default=None, ge=0)
-    """Rows of state that the query keeps; None where the engine does not tell."""
+    """Rows of state that the query keeps; None where the engine does not say."""
     state_bytes: int | None = Field(default=None, ge=0)
     """Bytes that they take, in memory or on disk."""
 
 
 class FinishedBatch(BaseModel):
-    """A line of the progress file that tells of a batch that has just finished."""
+    """A line of the progress file that reports a batch that has just finished."""
 
     at: float
     """Epoch seconds."""

@@ -39,7 +39,7 @@ class Query:
     window_ms: int | None = None
     """Size of its time windows, if it has any."""
     whole_seconds: bool = False
-    """Whether its load begins with a second of the clock."""
+    """Whether its load begins on a full second of the clock."""
     needs_sentinels: bool = False
     """Whether its last windows are closed by sentinels: records with a time far ahead, sent to
     every input partition after everything else was consumed; no answer contains them."""

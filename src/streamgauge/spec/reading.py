@@ -1,4 +1,4 @@
-"""Reading values that people wrote, and the one place that words what is wrong with them."""
+"""Read values that people wrote, and put their errors into words: here and nowhere else."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def first_fault(error: ValidationError, where: str = "") -> str:
 
 
 def guarded(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make a validator of a function of ours; what it refuses is reported in its own words."""
+    """Make a validator of one of our functions; its errors are reported in its own words."""
 
     def validate(value: Any) -> Any:
         try:
@@ -86,7 +86,7 @@ def guarded(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def written(parse: Callable[[str], Any]) -> BeforeValidator:
-    """Let a parser of ours look at a text or a number, and keep it as a text."""
+    """Check a text or a number with one of our parsers, and keep it as a text."""
 
     def keep(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | Real):

@@ -1,4 +1,4 @@
-"""Records of a trial: as they are sent, as they lie in a stream, and all that went through."""
+"""Records of a trial: as they are sent, as a stream holds them, and all of them together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Record:
-    """One record as it lies in a stream."""
+    """One record as a stream holds it."""
 
     partition: int
     offset: int
@@ -42,9 +42,9 @@ class Appended:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What went through a trial."""
+    """All records of a trial."""
 
     inputs: Mapping[str, Records]
-    """By stream; those that were sent before the load among them."""
+    """By stream, including those that were sent before the load."""
     output: Records | None
     """None for a query that writes to a service."""

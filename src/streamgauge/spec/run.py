@@ -31,7 +31,7 @@ Origin = Literal["default", "quick", "preset", "option", "environment"]
 
 
 class Variant(Model):
-    """One combination of what a run varies; what is None is as in the run."""
+    """One combination of what a run varies; None stands for the value of the run."""
 
     factors: dict[str, str] = {}
     """The values as they were asked for."""
@@ -46,7 +46,7 @@ class Variant(Model):
     load: LoadSpec | None = None
 
     def changes(self) -> dict[str, Any]:
-        """Return what a trial of this variant has of its own, but for the rate."""
+        """Return what a trial of this variant changes, except the rate."""
         return {name: value for name, value in self if value is not None and name != "rate"}
 
 
@@ -100,16 +100,16 @@ class RunSpec(Model):
 
     @property
     def subject(self) -> str:
-        """What is looked at, as a title: `espbench on spark`."""
+        """What is measured, as a title: `espbench on spark`."""
         return f"{self.workload} {self.on_engine}"
 
     @property
     def on_engine(self) -> str:
-        """With what it is run, after its name: `on spark`."""
+        """What it runs on, to follow its name: `on spark`."""
         return "without an engine" if self.engine is None else f"on {self.engine}"
 
     def trial(self, number: int, query: str, rate: float, **other: Any) -> TrialSpec:
-        """Return a trial of this run: as the run is, but for what is named."""
+        """Return a trial of this run, which differs from the run only in what is named."""
         same = {name: getattr(self, name) for name in _SHARED}
         return TrialSpec(**same | {"number": number, "query": query, "rate": rate} | other)
 

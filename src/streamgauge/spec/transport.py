@@ -195,7 +195,7 @@ class Transport(Protocol):
         """Raise UsageError for what it cannot carry, before anything is started."""
 
     def disk_bytes(self, trial: TrialSpec, streams: int, records: int) -> int:
-        """Return how many bytes a trial with so many records per stream may write at most."""
+        """Return how many bytes a trial with that many records per stream may write at most."""
 
     def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
         """Name the streams of a trial; each name begins with `name`, which no other trial has."""
@@ -234,7 +234,7 @@ class Transport(Protocol):
         """Remove from the trial's folder what is not to be kept."""
 
     def clear(self, services: Services, prefix: str) -> None:
-        """Delete what an earlier attempt at a run left in services that somebody else runs."""
+        """Delete what an earlier attempt at a run left in services that are not ours."""
 
 
 @runtime_checkable

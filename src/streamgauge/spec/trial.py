@@ -1,4 +1,4 @@
-"""One trial: what was asked for and what came of it."""
+"""One trial: what was asked for and what resulted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LoadSpec(Model):
     idempotence: bool = True
     """Keeps the order of sending in the log; needs acks=all."""
     senders: int | None = Field(default=1, ge=1, le=MOST_SENDERS)
-    """How many share the load; None for a task on each core of the Spark cluster."""
+    """How many senders share the load; None for a task on each core of the Spark cluster."""
     spark: str | None = None
     """Master of the Spark cluster whose tasks send; None for processes of this machine."""
     source: Literal["memory", "stream"] = "memory"
@@ -58,20 +58,20 @@ class ResourceSpec(Model):
     cores: int | None = Field(default=None, ge=1)
     """CPUs of this machine for an engine in one process; None for all."""
     instances: int | None = Field(default=None, ge=1)
-    """How many the engine has of what does its work; None for one process on this machine."""
+    """How many instances do the engine's work; None for one process on this machine."""
     instance_cores: int = Field(default=1, ge=1)
-    """CPUs that each may use."""
+    """CPUs that each instance may use."""
     instance_memory: int = Field(default=2 << 30, ge=LEAST_MEMORY)
-    """Bytes of memory of each."""
+    """Bytes of memory of each instance."""
 
     def sizes(self, cpus: int) -> dict[str, float]:
-        """Return the metrics that tell what was given, on a machine with so many CPUs."""
+        """Return the metrics of what was given, on a machine with that many CPUs."""
         instances = self.instances or 1
         each = self.instance_cores if self.instances else self.cores or cpus
         return {"resources.cores": float(instances * each), "resources.instances": float(instances)}
 
     def told(self) -> str:
-        """Write how the engine is cut: one process, or so many instances."""
+        """Write how the engine is divided: one process, or a number of instances."""
         if self.instances is None:
             return "one process"
         memory = format_size(self.instance_memory)
@@ -84,13 +84,13 @@ class ActSpec(Model):
     at_s: float = Field(allow_inf_nan=False)
     """Seconds after the load began."""
     service: str
-    """Name of the service that it is done to."""
+    """Name of the service that it acts on."""
     name: str
-    """Who does it, by the name of its entry point in `streamgauge.acts`."""
+    """The function that does it, by the name of its entry point in `streamgauge.acts`."""
     arguments: dict[str, JsonValue] = {}
 
     def __str__(self) -> str:
-        """Write it in a line."""
+        """Write it in one line."""
         arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
         return f"at {self.at_s:g} s: {self.name} ({arguments}) on {self.service}"
 
@@ -118,7 +118,7 @@ class TrialSpec(Model):
     tail_s: float = 2.0
     """The load runs on for this long after the measured span."""
     backlog: bool = False
-    """Whether all of it is sent before the engine starts: a backlog to work off, no schedule."""
+    """Whether the whole load is sent before the engine starts: a backlog without a schedule."""
     partitions: int = 1
     resources: ResourceSpec = ResourceSpec()
     seed: int = 1
@@ -133,7 +133,7 @@ class TrialSpec(Model):
     """An objective on lag.trend that cuts the trial short, once half of the measured time is over
     and the lag certainly grows twice as fast as it allows; None for a trial of full length."""
     notes: tuple[str, ...] = ()
-    """What planning changed of what was asked for, and why."""
+    """What planning changed in the request, and why."""
     quick: bool = False
     keep: bool = False
     load: LoadSpec = LoadSpec()
@@ -163,7 +163,7 @@ class Counts(Model):
 
     @property
     def final(self) -> int:
-        """All outputs that were compared, but for the intermediate ones."""
+        """All outputs that were compared, except the intermediate ones."""
         return self.correct + self.wrong + self.duplicate + self.unexpected
 
     @property
@@ -177,7 +177,7 @@ class Verdict(Model):
 
     holds: bool | None
     reason: str
-    """One sentence a person understands."""
+    """One sentence for people."""
     evidence: dict[str, JsonValue] = {}
 
 
@@ -195,18 +195,18 @@ class Pace(Model):
     """How the engine held its pace in the measured span: what a search decides by."""
 
     by: Literal["offsets", "outputs"]
-    """What shows how far it was behind: its offsets where they are timely, else its outputs."""
+    """What shows how far it was behind: its offsets if they are timely, otherwise its outputs."""
     consumed: float | None
     """Share of the offered rate that it worked off; None without timely offsets."""
     behind_p95_s: float | None
-    """Of the last third; None where there is too little to tell it from."""
+    """Of the last third; None where there are too few values."""
     bound_s: float
     """How far behind it may be."""
     behind_growth: Growth
     latency_growth: Growth
     """Of event_latency."""
     drain_s: float | None
-    """How long it took to come to the end after the load; None when it did not."""
+    """How long it took to finish after the load; None when it did not."""
 
 
 class LagTrend(Model):
@@ -243,7 +243,7 @@ class InstanceSeen(Model):
 
 
 class TrialResult(Model):
-    """What is known of a trial when it is over: the content of trial.json."""
+    """What is known about a trial when it is over: the content of trial.json."""
 
     spec: TrialSpec
     status: Status
@@ -282,10 +282,10 @@ class TrialResult(Model):
     instances: list[InstanceSeen] = []
     """Where the instances of the engine ran; empty for one process."""
     clock_offsets_s: dict[str, float] = {}
-    """Clock − ours of each host of a given cluster, in seconds."""
+    """Clock of each host of a given cluster − our clock, in seconds."""
     topics: dict[str, str] = {}
     sender: dict[str, JsonValue] = {}
-    """What the sender says of its load."""
+    """What the sender says about its load."""
 
     @property
     def usable(self) -> bool:

@@ -1,4 +1,4 @@
-"""Plain values that everybody hands on."""
+"""Plain values that are used everywhere."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Workload(Protocol):
         """Refuse parameters that cannot work with a UsageError, before anything is started."""
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:
-        """Tell a stream's payloads for `count` records; called in the sender's process."""
+        """Return a stream's payloads for `count` records; called in the sender's process."""
 
 
 @runtime_checkable
@@ -48,7 +48,7 @@ class HasColumns(Workload, Protocol):
 
 @runtime_checkable
 class ShapesQueries(Workload, Protocol):
-    """Ability of a workload: its parameters shape its queries, as the size of their windows."""
+    """Ability of a workload: its parameters shape its queries, such as the size of windows."""
 
     def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
         """Return the query as these parameters make it."""
@@ -59,7 +59,7 @@ class PlansTrials(Workload, Protocol):
     """Ability of a workload: it decides a part of its trials, before any of them starts."""
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Raise sizes and times to what the data need, add acts; tell what was changed and why.
+        """Raise sizes and times to what the data need, add acts; return what was changed and why.
 
         A trial that was planned before is returned as it is.
         """
@@ -70,7 +70,7 @@ class RemarksOnTrials(Workload, Protocol):
     """Ability of a workload: what its trials measure depends on when they took place."""
 
     def remarks(self, spec: TrialSpec, measured: Span) -> list[str]:
-        """Tell what a reader of the figures has to know about the measured time."""
+        """Return what a reader of the figures has to know about the measured time."""
 
 
 @runtime_checkable
@@ -92,4 +92,4 @@ class HasTables(Workload, Protocol):
         """Read back the tables that the query's answers need, their pristine state included."""
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
-        """Tell whether every marker's row is there."""
+        """Return whether every marker's row is there."""

@@ -1,4 +1,4 @@
-"""What most transports have in common; one of them overrides what it does otherwise."""
+"""What most transports have in common; each overrides what it does differently."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BY_OUR_SENDER = frozenset({"senders", "source", "spark"})
 
 
 class BaseTransport(ABC):
-    """Names, keeps and forgets as most do. To say are `name`, `title`, `via` and what is abstract.
+    """Names, keeps and forgets as most do. Define `name`, `title`, `via` and what is abstract.
 
-    What sends is missing as well: `outgoing` (the ability `TakesRecords`), or a program of its
-    own in `sending`.
+    Also define what sends: `outgoing` (the ability `TakesRecords`), or a program of its own in
+    `sending`.
     """
 
     name: ClassVar[str]
@@ -49,7 +49,7 @@ class BaseTransport(ABC):
             raise TypeError(f"{type(self).__name__} has neither `outgoing` nor its own `sending`")
 
     def check(self, trial: TrialSpec, query: Query, workload: Workload) -> None:  # noqa: ARG002
-        """Refuse settings without a meaning, and trials of which nothing could be seen."""
+        """Refuse settings without effect, and trials in which nothing could be measured."""
         heeded = self.heeds | _HEEDED
         if isinstance(self, TakesRecords):
             heeded |= _BY_OUR_SENDER
@@ -66,11 +66,11 @@ class BaseTransport(ABC):
             )
 
     def disk_bytes(self, trial: TrialSpec, streams: int, records: int) -> int:  # noqa: ARG002
-        """Take no room to speak of."""
+        """Take no noticeable room."""
         return 0
 
     def place(self, name: str, query: Query, partitions: int, services: Services) -> Endpoints:
-        """Put the stream's name behind that of the trial."""
+        """Append the stream's name to that of the trial."""
 
         def places(streams: Sequence[str]) -> dict[str, str]:
             return {stream: f"{name}-{stream}" for stream in streams}
@@ -89,7 +89,7 @@ class BaseTransport(ABC):
 
     @abstractmethod
     def endpoint(self, services: Services) -> Endpoint:
-        """Return by what the records of a trial travel: one of `via`, new or a service's."""
+        """Return what carries the records of a trial: one of `via`, new or a service's."""
 
     @abstractmethod
     def open(self, endpoints: Endpoints) -> Channel:
@@ -110,7 +110,7 @@ class BaseTransport(ABC):
         """Return the records of a trial that is over; outputs after these ends came too late."""
 
     def sending(self, endpoints: Endpoints) -> Sending:  # noqa: ARG002
-        """Let the sender of ours send."""
+        """Let our own sender send."""
         return Sending()
 
     def counters(self, endpoints: Endpoints) -> AbstractContextManager[Counters]:  # noqa: ARG002
@@ -132,7 +132,7 @@ class BaseTransport(ABC):
         return Recorded({name: FileRecords(_file(folder, name)) for name in read}, output)
 
     def forget(self, folder: Path) -> None:  # noqa: B027 - most have nothing
-        """Have nothing in the folder but what `keep` wrote."""
+        """Remove nothing: the folder holds only what `keep` wrote."""
 
     def clear(self, services: Services, prefix: str) -> None:  # noqa: B027
         """Leave nothing behind in services."""

@@ -12,7 +12,7 @@ from streamgauge.trial.bench import Announce, Bench
 from streamgauge.units import format_duration
 
 LATE_S = 1.0
-"""An act must be over so long after its time: the answers count on it."""
+"""An act must be over this long after its time: the answers rely on it."""
 
 
 class Acts:
@@ -24,7 +24,7 @@ class Acts:
         self._start_ms = start_ms
 
     def __bool__(self) -> bool:
-        """Tell whether some are still to come."""
+        """Return whether some are still to come."""
         return bool(self._coming)
 
     def do_due(self, now_s: float) -> None:
@@ -48,5 +48,5 @@ class Acts:
         if late_s + took_s > LATE_S:
             raise TrialInvalid(
                 f"{what}, but that began {format_duration(late_s)} late and took"
-                f" {format_duration(took_s)}; both together may be {format_duration(LATE_S)}"
+                f" {format_duration(took_s)}; both together may take {format_duration(LATE_S)}"
             )

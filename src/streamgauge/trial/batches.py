@@ -20,12 +20,12 @@ def batch_metrics(batches: Sequence[FinishedBatch], span: Span) -> dict[str, flo
 
 
 def largest_state(batches: Sequence[FinishedBatch]) -> dict[str, float]:
-    """Return how much state there was at most, where the engine tells."""
-    told = {
+    """Return the largest state that was kept, where the engine reports it."""
+    reported = {
         "state.rows": [each.batch.state_rows for each in batches],
         "state.bytes": [each.batch.state_bytes for each in batches],
     }
-    known = {name: [size for size in sizes if size is not None] for name, sizes in told.items()}
+    known = {name: [size for size in sizes if size is not None] for name, sizes in reported.items()}
     return {name: float(max(sizes)) for name, sizes in known.items() if sizes}
 
 

@@ -1,4 +1,4 @@
-"""What the trials of a run share, and what becomes known of one trial as it goes on."""
+"""What the trials of a run share, and what is known of one trial so far."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bench:
     services: Mapping[str, RunningService[Endpoint]]
     """By name."""
     spark: Callable[[], SparkSession]
-    """Starts the session that validates and makes data, where there is none."""
+    """Starts the session that validates and makes data, if there is none yet."""
     cache: Path
     """Where generated business data are kept."""
     prefix: str
@@ -57,7 +57,7 @@ class Bench:
         return {name: service.endpoint for name, service in self.services.items()}
 
     def told(self) -> dict[str, RunningService[Endpoint]]:
-        """Return the services as messages name them: by role, with their name if need be."""
+        """Return the services as messages name them: by role, with their name if roles repeat."""
         roles = Counter(service.role for service in self.services.values())
         return {
             service.role if roles[service.role] == 1 else f"{service.role} {name}": service

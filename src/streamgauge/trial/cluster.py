@@ -1,4 +1,4 @@
-"""A given cluster, as a trial depends on it: looked at from inside its executors."""
+"""Checks of a given cluster, made inside its executors before a trial depends on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def look_at_hosts(
     spark: SparkSession, cluster: Endpoint, endpoints: Endpoints, job: JobSpec
 ) -> dict[str, float]:
-    """See that executors can do all that a trial needs; return the offsets of their clocks.
+    """Check that executors can do all that a trial needs; return the offsets of their clocks.
 
     Raises:
         NotReady: They cannot; the message says what is missing and where.
@@ -32,8 +32,8 @@ def look_at_hosts(
         hosts.try_checkpoint(spark, job.checkpoint)
     elif elsewhere:
         raise NotReady(
-            f"the executors are on other hosts ({', '.join(elsewhere)}), and share no folder with"
-            " this machine that we know of",
+            f"the executors are on other hosts ({', '.join(elsewhere)}), and no folder is known"
+            " that they share with this machine",
             "Give -E checkpoint=URI of a file system that driver and executors share.",
         )
     return hosts.offsets(found)

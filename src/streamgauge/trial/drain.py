@@ -1,4 +1,4 @@
-"""When an engine has begun, and when it has come to the end: by its progress or by markers."""
+"""Detects when an engine has begun and when it has finished, by its progress or by markers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Finished = Mapping[tuple[str, int], int]
 
 
 def still_s(query: Query, trigger_s: float | None) -> float:
-    """Tell how long the output must be unchanged: sentinels close windows a trigger later."""
+    """Return how long the output must be unchanged: sentinels close windows a trigger later."""
     return STILL_S + 2 * (trigger_s or 0.0) if query.needs_sentinels else STILL_S
 
 
@@ -49,7 +49,7 @@ class Drainage:
         self._table_answered = table_answered
         self._job = job
         self._marker_key = marker_key
-        """Key of the output that answers a marker; None where none does."""
+        """Key of the output that answers a marker; None if there is none."""
         self._now_s = now_s
         self._still_s = still_s
         self._answered: set[str | None] = set()
@@ -86,11 +86,11 @@ class Drainage:
             return self._finished
 
     def passed(self, markers: Sequence[Marker]) -> bool:
-        """Tell whether every marker was answered, or passed by reported progress."""
+        """Return whether every marker was answered, or passed by reported progress."""
         return self._behind(markers) == 0 or self.answers(markers)
 
     def drained(self, markers: Sequence[Marker]) -> bool:
-        """Tell whether the engine has come to the end and its output to rest."""
+        """Return whether the engine has finished and its output no longer changes."""
         at_end = self._behind(markers) == 0 and self._idle
         if not at_end and self._now_s() - self._moved_s > TIMELY_S:
             at_end = self.answers(markers)
@@ -114,13 +114,13 @@ class Drainage:
         )
 
     def answers(self, markers: Sequence[Marker]) -> bool:
-        """Tell whether there is an output that answers each marker."""
+        """Return whether there is an output that answers each marker."""
         if self._marker_key is None:
             return False
         if self._endpoints.output is None:
             return self._table_answered(markers)
         assert self._tail is not None, "follow() comes before the markers are sent"
-        if records := self._tail.read():  # one look, so that a limit can pass between two
+        if records := self._tail.read():  # once per call, so that a limit can pass in between
             keys = self._query.answers.outputs(_table(records))["key"]
             self._answered |= set(pc.unique(keys).to_pylist())
         return {self._marker_key(marker) for marker in markers} <= self._answered

@@ -48,7 +48,7 @@ class Ingestion(Trial):
         self._times = _TIMES.empty_table()
         self._value_bytes = 0.0
         self._appended: int | None = None
-        """Records of the load in the topics, looked at where the broker acknowledges none."""
+        """Records of the load in the topics, counted where the broker acknowledges none."""
 
     def _endpoints(self) -> Endpoints:
         return replace(super()._endpoints(), output=None, services={})
@@ -77,7 +77,7 @@ class Ingestion(Trial):
                 self._compare_clocks()
 
     def _await_log_end(self) -> int:
-        """Count all records in the topics, when no more of them arrive."""
+        """Count all records in the topics, once no more of them arrive."""
         topics = self.endpoints.inputs.values()
         return until_still(
             lambda: sum(sum(self.channel.log_end(topic)) for topic in topics),
@@ -124,7 +124,7 @@ class Ingestion(Trial):
         source = recorded.inputs[self.query.streams[0]]
         extents = source.extent()
         loads = [max(0, end - 1) for _, end in extents]  # each partition has a marker
-        fullest = int(np.argmax(loads))  # where keys decide, another one may have next to nothing
+        fullest = int(np.argmax(loads))  # with partitions by key, another one may be almost empty
         measured = measured_records(self.spec, Fraction(loads[fullest], max(1, sum(loads))))
         chosen = to_read_back(measured, range(*extents[fullest]), self.transport.remembers)
         batches = source.read(fullest, chosen.start, chosen.stop)
@@ -153,7 +153,7 @@ class Ingestion(Trial):
         )
 
     def _verdicts(self) -> tuple[Verdict, Verdict]:
-        """Judge the clocks, and what was taken."""
+        """Judge the clocks, and what the broker took."""
         kept_up = Verdict(holds=None, reason="the load did not finish")
         if self.state.status != "done":
             cause = (self.state.cause or "").partition("\n")[0]
@@ -166,7 +166,7 @@ class Ingestion(Trial):
         return valid, Verdict(holds=None, reason=reason)
 
     def _taken(self) -> int:
-        """Count what the broker acknowledged, or has where it acknowledges nothing."""
+        """Count what the broker acknowledged, or holds where it acknowledges nothing."""
         if self._appended is not None:
             return self._appended
         return self.state.sender.acknowledged if self.state.sender else 0
@@ -209,8 +209,8 @@ class Ingestion(Trial):
 def measured_records(spec: TrialSpec, share: Fraction) -> range:
     """Return the offsets, in a partition with that share, of what was due in the measured time.
 
-    Where partitions follow the records' numbers it is so within a record, and where they follow
-    keys, as far as the keys come evenly.
+    This is exact to a record where partitions follow the records' numbers. Where they follow keys,
+    it is as exact as the keys are even.
     """
     planned, spans = arrivals.schedule(spec), arrivals.spans_of(spec)
     begin, end = (
@@ -223,8 +223,8 @@ def measured_records(spec: TrialSpec, share: Fraction) -> range:
 def to_read_back(measured: range, kept: range, remembered: int) -> range:
     """Choose consecutive records of the measured time, if possible from its middle.
 
-    Only what the broker keeps for sure is chosen: the last `remembered` records. Where nothing of
-    the measured time is left, the newest records at least tell their size.
+    Only what the broker is sure to keep is chosen: the last `remembered` records. If nothing of
+    the measured time is left, the newest records at least show their size.
     """
     begin, end = measured.start, min(measured.stop, kept.stop)
     middle = (begin + end - READ_BACK) // 2

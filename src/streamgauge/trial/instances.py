@@ -14,13 +14,13 @@ from streamgauge.trial.bench import Announce, Bench, TrialState
 from streamgauge.trial.cluster import look_at_clocks, look_at_hosts, told
 
 _UNSEEN = (
-    "the engine's CPU and memory on other hosts are not seen from here: cpu.engine and"
-    " memory.engine are absent, cpu.engine.reported is what Java says of itself there"
+    "the engine's CPU and memory on other hosts cannot be measured from here: cpu.engine and"
+    " memory.engine are absent, cpu.engine.reported is what Java reports there about itself"
 )
 
 
 class Instances:
-    """Says what the engine may use, looks at its cluster, and keeps where its instances ran."""
+    """Decides what the engine may use, checks its cluster, and notes where its instances ran."""
 
     def __init__(self, state: TrialState, bench: Bench, engine: Engine | None) -> None:
         self._state = state
@@ -35,11 +35,11 @@ class Instances:
         """Return what the engine may use; warn where its instances have no CPUs of their own."""
         if self._cluster is None:
             return Resources(self._cpus[: self._asked.cores])
-        if (told := uneven(self._state.spec)) is not None:
-            self._state.warnings.append(told)
+        if (warning := uneven(self._state.spec)) is not None:
+            self._state.warnings.append(warning)
         if self._ours and self._pinned is None:
             self._state.warnings.append(
-                f"{self._asked.told()}: these are more CPUs than this machine's {len(self._cpus)},"
+                f"{self._asked.told()}: this machine has only {len(self._cpus)} CPUs,"
                 " so no instance has CPUs of its own"
             )
         return Resources(self._cpus, self._cluster.endpoint)
@@ -49,7 +49,7 @@ class Instances:
         return self._cpus[self._pinned :] if self._pinned else ()
 
     def look(self, endpoints: Endpoints, announce: Announce) -> None:
-        """See that a given cluster can do what the trial needs, and compare clocks."""
+        """Check that a given cluster can do what the trial needs, and compare clocks."""
         if self._cluster is not None and not self._ours:
             spark, where = self._bench.spark(), self._cluster.endpoint
             self._keep(look_at_hosts(spark, where, endpoints, self._state.job), announce)
@@ -75,7 +75,7 @@ class Instances:
                 )
 
     def collect_logs(self, folder: Path) -> None:
-        """Copy what instances have logged, where we can."""
+        """Copy the logs of the instances, where we can."""
         for service in self._bench.services.values():
             if service.collect is not None:
                 service.collect(folder)

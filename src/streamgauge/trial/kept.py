@@ -1,4 +1,4 @@
-"""What is kept of a trial beside its records: business tables, latencies, examples of errors."""
+"""What is kept of a trial besides its records: business tables, latencies, examples of errors."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from streamgauge.spec.values import Span
 from streamgauge.trial.bench import TrialState
 
 SHARE = 0.9
-"""Of the interval that is given with a slope."""
+"""Probability of the interval that is given with a slope."""
 BEYOND_DOUBT = 0.98
-"""Of the interval whose lower end cuts a trial short: it is wrong once in a hundred times."""
+"""The same for the interval whose lower end cuts a trial short: wrong once in a hundred times."""
 LEAST_SHARE = 0.5
-"""Of the measured time that must be over before a trial is cut short."""
+"""Share of the measured time that must be over before a trial is cut short."""
 TIMES = 2.0
-"""So many times faster than allowed must the lag grow."""
+"""The lag must grow this many times faster than allowed."""
 
 
 def by_offsets(timeline: list[Row], span: Span) -> Floats:
@@ -74,7 +74,7 @@ def lag_trend(
 
 
 class Hopeless:
-    """Tells whether the lag of a trial under way grows beyond doubt, looking at it every 5 s."""
+    """Checks every 5 s whether the lag of a running trial clearly grows."""
 
     def __init__(self, limit: float, span: Span) -> None:
         self._limit = limit
@@ -83,7 +83,7 @@ class Hopeless:
         self._due_ms = span.start_ms + half_ms
 
     def seen(self, timeline: list[Row], now_ms: int) -> bool:
-        """Look at what was sampled so far, if it is time to."""
+        """Look at what was sampled so far, if it is time."""
         if now_ms < self._due_ms:
             return False
         self._due_ms = now_ms + round(lag.STEP_S * 1000)
@@ -93,7 +93,7 @@ class Hopeless:
 
 
 def hopeless(state: TrialState, streams: int) -> Hopeless | None:
-    """Return what cuts a trial's measured time short, where that is wanted and can be seen."""
+    """Return what cuts a trial's measured time short, where that is wanted and possible."""
     spec = state.spec
     if spec.cut_by is None or state.measured is None or state.job.checkpoint_s is not None:
         return None

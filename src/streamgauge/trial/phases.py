@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 CONSUME_LIMIT_S = 120.0
 BACKLOG_LIMIT_S = 300.0
-"""Of working off a backlog, with the engine's start."""
+"""For working off a backlog, including the engine's start."""
 SENDER_LIMIT_S = 120.0
 LATE_LOAD_S = 5.0
 """How much longer than planned a sender may take before the load is cut off."""
@@ -96,7 +96,7 @@ class Trial:
         self.watch = Watch(bench.told(), (folder, runtime.data_dir()), bench.clock)
         self.instances = Instances(self.state, bench, None if job is None else self.engine)
         self._output_ends: tuple[int, ...] = ()
-        """Where the drain ended: what comes later is missing."""
+        """Where the drain ended: what comes later counts as missing."""
         self._sampler: Sampler | None = None
         self._profiler: Profiler | None = None
         self._told_s = 0.0
@@ -129,7 +129,7 @@ class Trial:
         return with_costs(result, self.folder)
 
     def _clean_up(self) -> None:
-        """Delete the streams, so that the disk stays bounded; a dead broker took them along."""
+        """Delete the streams, so that disk use stays bounded; those of a dead broker are gone."""
         if not self.spec.keep:
             self.transport.forget(self.folder)
         carrying = (self.bench.services[name] for name in self.transport.services)
@@ -141,7 +141,7 @@ class Trial:
                     self.state.warnings.append(error.message)
 
     def _break_off(self, error: StreamgaugeError) -> None:
-        """Name the cause: a service that died is to blame for what others say of it."""
+        """Note the cause: a service that died is to blame for the errors that follow."""
         if cause := at_fault(self.bench.told()) or self.watch.troubles.first:
             error = TrialInvalid(cause)
         if not isinstance(error, Unmeasured):
@@ -177,7 +177,7 @@ class Trial:
                 self._stop(job, sender)
 
     def _prepare(self, stack: ExitStack) -> Senders:
-        """Look at what the trial needs, make its streams and start who sends."""
+        """Check what the trial needs, create its streams and start the senders."""
         self.instances.look(self.endpoints, self._announce)
         self._prepare_tables()
         self.channel.create()
@@ -191,7 +191,7 @@ class Trial:
         return self.transport.sender_first or bool(self.query.configuration)
 
     def _send_first(self, sender: Senders) -> Acts | None:
-        """Send what goes before the engine; the acts of a load that has begun with it."""
+        """Send what goes before the engine; return the acts if the load has begun with it."""
         if self.spec.backlog:
             self._send_backlog(sender)
         elif self.spec.gathers:
@@ -201,7 +201,7 @@ class Trial:
         return None
 
     def _start(self, stack: ExitStack, sender: Senders) -> Job:
-        """Start the engine, while the sender gets ready where it is not yet."""
+        """Start the engine, and let the sender get ready meanwhile if it is not yet."""
         job = stack.enter_context(self._start_engine())
         stack.callback(self.instances.note, job)
         self.watch.job = job
@@ -228,8 +228,8 @@ class Trial:
         return drainage
 
     def _stop(self, job: Job, sender: Senders) -> None:
-        """Stop the engine, then what looks at it, then the sender; read what they leave."""
-        assert self._sampler is not None, "it samples since the engine's start"
+        """Stop the engine, then the sampler, then the sender; read what they leave."""
+        assert self._sampler is not None, "it has sampled since the engine's start"
         self.watch.check()
         self.watch.job = None
         job.stop()
@@ -243,7 +243,7 @@ class Trial:
             self._profiler.read()
 
     def _checkpoints(self) -> list[int]:
-        """Tell when the measured span was interrupted by checkpoints, where they interrupt."""
+        """Return when checkpoints interrupted the measured span, for engines where they do."""
         if self.state.job.checkpoint_s is None or self.state.measured is None:
             return []
         span = self.state.measured
@@ -273,7 +273,7 @@ class Trial:
             )
 
     def _start_senders(self) -> Senders:
-        """Start them on CPUs that the engine does not have, where there are any."""
+        """Start the senders on CPUs that the engine does not have, if there are any."""
         cpus = self.instances.others_cpus()
         sending = self.transport.sending(self.endpoints)
         sender = Senders.start(
@@ -289,7 +289,7 @@ class Trial:
 
     @property
     def _marker_key(self) -> Callable[[Marker], str] | None:
-        """Tell the key of the output that answers a marker, where one does."""
+        """Return what finds the key of the output that answers a marker; None if none does."""
         window_of = self.query.window_of
         if self._pulse and window_of is not None:
             return lambda marker: window_of(marker.value, marker.appended_ms)
@@ -300,11 +300,11 @@ class Trial:
 
     @property
     def _pulse(self) -> bool:
-        """Whether markers go on around the load, since only records close windows."""
+        """Whether markers keep coming around the load, since only records close windows."""
         return self.state.resolved is not None and self.state.resolved.closed_by_records
 
     def _pulsing(self, sender: Senders, condition: Callable[[], bool]) -> Callable[[], bool]:
-        """Let markers go on while a condition is waited for, where they close windows."""
+        """Keep sending markers while waiting for a condition, where they close windows."""
         clock = self.bench.clock.monotonic
         due_s = clock() + PULSE_MS / 1000
 
@@ -340,7 +340,7 @@ class Trial:
             sender.configuration()
 
     def _send_backlog(self, sender: Senders) -> None:
-        """Send everything before the engine starts; how late is of no matter."""
+        """Send everything before the engine starts; lateness does not matter."""
         with self._phase("send backlog"):
             self._make_ready(sender)
             sender.begin(int(self.bench.clock.realtime() * 1000))
@@ -365,7 +365,7 @@ class Trial:
         self._follow_load(sender, acts)
 
     def _begin_load(self, sender: Senders) -> Acts:
-        """Let the load begin, which settles what is measured."""
+        """Let the load begin, which fixes the measured span."""
         start_ms = int((self.bench.clock.realtime() + _LEAD_S) * 1000)
         if self.query.whole_seconds:
             start_ms = -(-start_ms // 1000) * 1000
@@ -380,8 +380,8 @@ class Trial:
         return self.state.measured
 
     def _follow_load(self, sender: Senders, acts: Acts) -> None:
-        """Look after the trial from the measured time to the end of the load."""
-        # Queues of the driver's own would end with the sender, while the engine still reads them.
+        """Watch the trial from the measured time to the end of the load."""
+        # The driver's own queues would end with the sender, while the engine still reads them.
         may_be_cut = not self.transport.sender_first
         doomed = hopeless(self.state, len(self.query.streams)) if may_be_cut else None
         with self._phase("measure", self.spec.duration_s), self._profiled():
@@ -401,7 +401,7 @@ class Trial:
 
     @contextmanager
     def _profiled(self) -> Iterator[None]:
-        """Let the profiler look at the engine, where one was asked for."""
+        """Profile the engine, if that was asked for."""
         if self.spec.profile is None or (job := self.watch.job) is None:
             yield
             return
@@ -414,7 +414,7 @@ class Trial:
     def _until(
         self, end_ms: int, sender: Senders, acts: Acts, doomed: Hopeless | None = None
     ) -> None:
-        """Look after the trial until a time, or until all is sent and done, or it is hopeless."""
+        """Watch the trial until a time, or until all is sent and done, or it is hopeless."""
         clock = self.bench.clock
         while (now_s := clock.realtime()) * 1000 < end_ms and (acts or not sender.finished):
             self.watch.check()
@@ -432,7 +432,7 @@ class Trial:
         markers = sender.markers()
         try:
             if self.query.needs_sentinels and not self._pulse:
-                # One that overtook a record of another partition would close its window too early.
+                # A sentinel that overtook another partition's record would close its window early.
                 left_s = end_s - clock.monotonic()
                 consumed = self._telling(lambda: drainage.passed(markers))
                 self.watch.wait_for(consumed, left_s, "not consumed")
@@ -450,7 +450,7 @@ class Trial:
             self.state.drain = Drain(True, 0)
 
     def _note_output_ends(self) -> None:
-        """Remember where the output ends: what comes later is missing."""
+        """Remember where the output ends: what comes later counts as missing."""
         if self.endpoints.output is not None:
             self._output_ends = tuple(self.channel.log_end(self.endpoints.output))
 
@@ -502,7 +502,7 @@ class Trial:
             self.state.phases[name] = self.bench.clock.monotonic() - began_s
 
     def _telling(self, condition: Callable[[], bool]) -> Callable[[], bool]:
-        """Announce the samples while a condition is waited for."""
+        """Announce samples while waiting for a condition."""
 
         def look() -> bool:
             self._tell()

@@ -1,4 +1,4 @@
-"""The probes of a trial: who uses what, how far the engine is, how old its newest output is."""
+"""The probes of a trial: what each role uses, how far the engine is, how old its outputs are."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ReportedCpu:
         self._last: tuple[float, float] | None = None
 
     def sample(self, at_s: float) -> Mapping[str, float]:
-        """Return it; nothing where nothing is reported."""
+        """Return these cores; nothing where nothing is reported."""
         if not isinstance(self._job, TellsInstances):
             return {}
         cpu_s, last = self._job.reported_cpu_s(), self._last
@@ -84,7 +84,7 @@ class ReportedCpu:
 def with_driver(row: dict[str, float]) -> dict[str, float]:
     """Count the driver's share as the engine's as well, where its instances are seen.
 
-    What the engine used in all is not known where some of them are on other hosts.
+    The engine's total use is unknown where some of them are on other hosts.
     """
     parts = {name: value for name, value in row.items() if name.endswith(f".{DRIVER}")}
     for name, value in parts.items():

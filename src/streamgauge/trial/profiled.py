@@ -21,14 +21,14 @@ from streamgauge.profiling.task_file import DEFAULT, read_tasks
 from streamgauge.spec.trial import TrialResult
 
 _ELSEWHERE = (
-    "the profile tells no costs: instances of the engine ran on other hosts,"
+    "the profile gives no costs: instances of the engine ran on other hosts,"
     " where nothing was profiled"
 )
 _SEGMENTS = TypeAdapter(list[Segment])
 
 
 def with_costs(result: TrialResult, folder: Path) -> TrialResult:
-    """Add what each task cost, where one of our profilers looked."""
+    """Add what each task cost, where one of our profilers ran."""
     try:
         profile = read_profile(folder / "profile")
     except UsageError as error:
@@ -41,8 +41,8 @@ def with_costs(result: TrialResult, folder: Path) -> TrialResult:
         return result.model_copy(update={"warnings": warnings})
     measured = _overhead(result, profile, folder)
     found = {**result.metrics, **_costs(result, profile), **_ratios(measured)}
-    told = [] if measured is None else [str(measured)]
-    warnings = [*result.warnings, *profile.record.notes, *told]
+    remarks = [] if measured is None else [str(measured)]
+    warnings = [*result.warnings, *profile.record.notes, *remarks]
     by = {"profiled_by": profile.backends}
     return result.model_copy(update={"metrics": found, "warnings": warnings, **by})
 
@@ -51,13 +51,13 @@ def _costs(result: TrialResult, profile: Profile) -> dict[str, float]:
     events = profile.events(result.metrics)
     if not events:
         return {}
-    told = costs(profile, read_tasks(DEFAULT))
-    by_task = {f"cost.{each.task}": each.cpu_s / events for each in told.by_task()}
-    return {"cost.total": told.cpu_s / events, **by_task}
+    found = costs(profile, read_tasks(DEFAULT))
+    by_task = {f"cost.{each.task}": each.cpu_s / events for each in found.by_task()}
+    return {"cost.total": found.cpu_s / events, **by_task}
 
 
 def _overhead(result: TrialResult, profile: Profile, folder: Path) -> Overhead | None:
-    """Compare the segments of a trial that was profiled in turns; what counts is kept."""
+    """Compare the segments of a trial that was profiled in turns; keep a usable result."""
     file = folder / "profile" / SEGMENTS
     if not file.exists():
         return None

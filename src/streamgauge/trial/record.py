@@ -1,4 +1,4 @@
-"""From what is known of a trial to its result: metrics and verdicts."""
+"""Turns what is known of a trial into its result: metrics and verdicts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def result(state: TrialState, query: Query, *, answers: bool) -> TrialResult:
 
 
 def _warnings(state: TrialState) -> list[str]:
-    """Tell what a reader of the figures has to know."""
+    """List what a reader of the figures has to know."""
     found = []
     if state.sender is not None and (lost := state.sender.errors):
         found.append(f"{lost:,} records never reached the broker; the answers leave them out")
@@ -98,7 +98,7 @@ def _warnings(state: TrialState) -> list[str]:
     if interval_s and measured and not state.checkpoints_ms:
         found.append(
             f"no checkpoint (one every {format_duration(interval_s)}) lies in the measured span:"
-            " the latencies are without its gap"
+            " the latencies do not include its gap"
         )
     return found
 
@@ -215,7 +215,7 @@ class _Facts:
     def _cut(self) -> str:
         grew = "" if self.lag_trend is None else f" by {format_rate(self.lag_trend.slope)}"
         after = format_duration(self.state.cut_s or 0.0)
-        return f"cut short after {after}: the lag grew{grew}, beyond doubt"
+        return f"cut short after {after}: the lag clearly grew{grew}"
 
     def _lag_trend(self) -> LagTrend | None:
         spec = self.state.spec
@@ -248,7 +248,7 @@ class _Facts:
         return {name: value for name, value in found.items() if value is not None} | self._rates()
 
     def told_of_backlog(self) -> list[str]:
-        """Tell in words what takes the place of latencies after a backlog."""
+        """Describe in words what takes the place of latencies after a backlog."""
         found = self._gathered() if self.state.spec.gathers and self.counted is not None else {}
         if "catch_up.seconds" not in found:
             return []
@@ -269,7 +269,7 @@ class _Facts:
         )
 
     def _progress(self) -> behind.Offsets:
-        """Return what was finished when: at each end of a batch, or as it was seen once a second.
+        """Return what was finished when: at each end of a batch, or as sampled once a second.
 
         Batches that work off a backlog may be short.
         """
@@ -369,7 +369,7 @@ def inside(timeline: list[Row], span: Span, name: str) -> list[Row]:
 
 
 def usage(timeline: list[Row], span: Span) -> dict[str, float]:
-    """Return means over the measured span; of memory the greatest."""
+    """Return means over the measured span; for memory the maximum."""
     names = {name for row in timeline for name in row}
     found = {}
     for name in names:

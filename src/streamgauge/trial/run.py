@@ -11,6 +11,6 @@ from streamgauge.trial.phases import Trial
 
 
 def run_trial(spec: TrialSpec, bench: Bench, folder: Path, announce: Announce) -> TrialResult:
-    """Run one trial and return what came of it; never raises for what spoils a trial."""
+    """Run one trial and return its result; never raises for what spoils a trial."""
     kind = Ingestion if spec.engine is None else Trial
     return kind(spec, bench, folder, announce).run()

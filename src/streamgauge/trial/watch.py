@@ -1,4 +1,4 @@
-"""Looks after a running trial: what has died, whether the clock was stepped, what it waits for."""
+"""Watches a running trial: what has died, whether the clock was stepped, what it waits for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 LAST_WORDS_S = 5.0
-"""An engine that breaks off a transfer may be dying: so long it has to tell of what."""
+"""An engine that breaks off a transfer may be dying: it has this long to report the reason."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class LimitPassed(Exception):
 
 
 class Troubles:
-    """Asks services whether they do their part, in the sampler's thread, and remembers what not."""
+    """Asks services whether they work, in the sampler's thread, and remembers the first trouble."""
 
     def __init__(self, services: Mapping[str, RunningService[Endpoint]]) -> None:
         self._services = services
         self.first: str | None = None
 
     def sample(self, at_s: float) -> Mapping[str, float]:  # noqa: ARG002 - a probe
-        """Ask each."""
+        """Ask each service."""
         for name, service in self._services.items():
             if self.first is None and (trouble := service.trouble()):
                 self.first = in_trouble(name, trouble)
@@ -67,12 +67,12 @@ class Troubles:
 
 
 def in_trouble(name: str, trouble: str) -> str:
-    """Say it."""
+    """Describe the trouble of a service."""
     return f"{name} does not work: {trouble}"
 
 
 def at_fault(services: Mapping[str, RunningService[Endpoint]]) -> str | None:
-    """Name a service that is to blame, where there is one; may take a moment."""
+    """Name a service that is to blame, if there is one; may take a moment."""
     for name, service in services.items():
         if failure := service.lost():
             return f"{name} died: {failure}"
@@ -157,9 +157,9 @@ class Watch:
             if free < machine.SPARE_DISK:
                 raise TrialInvalid(
                     f"only {format_size(free)} are left on the disk of {folder}",
-                    "make room, or choose another disk by --runs-dir and STREAMGAUGE_DATA_DIR",
+                    "make room, or choose another disk with --runs-dir and STREAMGAUGE_DATA_DIR",
                 )
         if (free := machine.available_memory()) < machine.SPARE_MEMORY:
             raise TrialInvalid(
-                f"only {format_size(free)} of memory are left", "end what else is running"
+                f"only {format_size(free)} of memory are left", "stop other programs"
             )

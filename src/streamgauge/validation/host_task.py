@@ -17,7 +17,7 @@ _CONNECT_S = 5.0
 TIME = struct.Struct("!d")
 """The answer of the clock: epoch seconds."""
 Target = tuple[str, str, int]
-"""What is to be reached, as it is called, with host and port."""
+"""What is to be reached: its name, host and port."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Host:
 def tell(
     harness: tuple[str, int], targets: Sequence[Target], numbers: Iterable[int]
 ) -> Iterator[Host]:
-    """Tell it for each number of a task."""
+    """Yield what is found here, once for each number of a task."""
     for _ in numbers:
         with socket.create_connection(harness, _CONNECT_S) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -54,14 +54,14 @@ def tell(
 
 def _ask_time(connection: socket.socket) -> float:
     connection.sendall(b"?")
-    told = b""
-    while len(told) < TIME.size:
-        told += connection.recv(TIME.size - len(told)) or _broken_off()
-    return float(TIME.unpack(told)[0])
+    received = b""
+    while len(received) < TIME.size:
+        received += connection.recv(TIME.size - len(received)) or _broken_off()
+    return float(TIME.unpack(received)[0])
 
 
 def _broken_off() -> bytes:
-    raise ConnectionError("the harness does not tell its time")
+    raise ConnectionError("the harness does not send its time")
 
 
 def _unreachable(name: str, host: str, port: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Looks at the hosts of a cluster from inside its executors, before anything depends on them."""
+"""Checks the hosts of a cluster from inside its executors, before anything depends on them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Clock = Callable[[], float]
 def look(
     spark: SparkSession, targets: Sequence[Target], listen: str, clock: Clock = time.time
 ) -> list[Host]:
-    """Let a task in every slot of a session's executors tell what it finds there.
+    """Let a task in every slot of a session's executors report what it finds there.
 
     Args:
-        spark: All its executors have called in.
+        spark: All its executors have registered.
         targets: What engine and validator will connect to.
         listen: Our address as the executors reach it.
         clock: Ours.
@@ -59,7 +59,7 @@ def look(
 
 
 def offsets(hosts: Iterable[Host]) -> dict[str, float]:
-    """Return the clock offset of each host: of several tasks there the smallest."""
+    """Return the clock offset of each host: the smallest of its tasks'."""
     found: dict[str, float] = {}
     for each in hosts:
         known = found.get(each.address, each.clock_offset_s)
@@ -68,23 +68,23 @@ def offsets(hosts: Iterable[Host]) -> dict[str, float]:
 
 
 def unusable(error: str) -> NotReady:
-    """Tell what keeps executors from running our tasks."""
+    """Explain what keeps executors from running our tasks."""
     if "PYTHON_VERSION_MISMATCH" in error:
         return NotReady(
             f"the executors' Python has another version than ours, {packages.version()}",
-            f"Name one of version {packages.version()} by -S spark.python=PATH.",
+            f"Name one of version {packages.version()} with -S spark.python=PATH.",
         )
     if "ModuleNotFoundError" in error:
         line = next(line for line in error.splitlines() if "ModuleNotFoundError" in line)
         return NotReady(
             f"the executors lack a package: {line.strip()}",
-            "Leave -S spark.packages=there out, or install it on their hosts.",
+            "Leave out -S spark.packages=there, or install the package on their hosts.",
         )
     if "Cannot run program" in error:
         line = next(line for line in error.splitlines() if "Cannot run program" in line)
         return NotReady(
             f"the executors have no such Python: {line.strip()}",
-            "Name theirs by -S spark.python=PATH.",
+            "Name theirs with -S spark.python=PATH.",
         )
     return NotReady(
         f"the executors cannot run our tasks: {error.strip()}", "Look at the cluster's own logs."
@@ -104,13 +104,13 @@ def try_checkpoint(spark: SparkSession, uri: str) -> None:
         found = spark.read.schema("id long").csv(place).count()
     except Exception as error:  # whatever a file system of Java's answers
         reason = str(error).strip().partition("\n")[0]
-        raise NotReady(f"the checkpoint's place {uri} cannot be used: {reason}", _SHARED) from error
+        raise NotReady(f"the checkpoint folder {uri} cannot be used: {reason}", _SHARED) from error
     finally:
         remove(spark, place)
     if found != tasks:
         raise NotReady(
-            f"the checkpoint's place {uri} is not the same for all executors:"
-            f" of {tasks} files {found} can be read",
+            f"the checkpoint folder {uri} is not the same for all executors:"
+            f" {found} of {tasks} files can be read",
             _SHARED,
         )
 
@@ -125,7 +125,7 @@ def remove(spark: SparkSession, uri: str) -> None:
     path = jvm.org.apache.hadoop.fs.Path(uri)
     try:
         path.getFileSystem(context.hadoopConfiguration()).delete(path, True)
-    except Py4JJavaError:  # it cannot be written to: whoever tries says so
+    except Py4JJavaError:  # not writable: the attempt to write has its own error
         return
 
 
@@ -134,8 +134,8 @@ def _refuse_loopback(targets: Iterable[Target], others: Sequence[str]) -> None:
         if is_loopback(host):
             raise NotReady(
                 f"{name} is at {host}:{port}, which the executors on {', '.join(others)} cannot"
-                " reach: a loopback address is that of the machine that asks",
-                f"Give one that they reach by --service {name}=ADDRESS; flight is for one machine.",
+                " reach: a loopback address always means the caller's own machine",
+                f"Give one they can reach: --service {name}=ADDRESS; flight is for one machine.",
             )
 
 
@@ -162,7 +162,7 @@ def _refuse_unreachable(found: Iterable[Host]) -> None:
 
 @contextmanager
 def _telling_time(host: str, clock: Clock) -> Iterator[tuple[str, int]]:
-    """Tell our time to every client that connects."""
+    """Send our time to every client that connects."""
     with socket.create_server((host, 0), backlog=256) as listener:
         thread = threading.Thread(target=_serve, args=(listener, clock), daemon=True)
         thread.start()

@@ -11,7 +11,7 @@ from streamgauge.errors import TrialInvalid
 
 @dataclass(frozen=True)
 class Cut:
-    """How many records of a source go together, about."""
+    """About how many records of a source go together."""
 
     range: int
     """That one task reads."""
@@ -63,5 +63,5 @@ def ranges(
 
 
 def buckets(records: Iterable[tuple[int, Cut]]) -> int:
-    """Tell into how many buckets so many records go, of sources that are cut in that way."""
+    """Return into how many buckets these records go, of sources that are cut in that way."""
     return max(1, math.ceil(sum(count / cut.bucket for count, cut in records)))

@@ -1,4 +1,4 @@
-"""The Spark session that validates and makes data: bounded, quiet, gone with us.
+"""The Spark session that validates and makes data: bounded, quiet, ended with us.
 
 On this machine there is one per run. On a cluster it is an application of its own, ended as soon as
 it has done its work, so that it holds nothing that an engine's job needs.
@@ -119,7 +119,7 @@ class Session:
         """What a standalone cluster has in all, as a part of a sentence."""
 
     def move(self, place: Place | None) -> None:
-        """Work there from now on; what runs elsewhere is ended."""
+        """Work there from now on; stop what runs elsewhere."""
         if place != self._place:
             self.stop()
             self._place = place
@@ -162,7 +162,7 @@ class Session:
             self._conf = None
         if self._jvm is None:
             return
-        if self._spark is not None and self._jvm.alive:  # else PySpark would warn
+        if self._spark is not None and self._jvm.alive:  # otherwise PySpark would warn
             with suppress(Py4JError, OSError):
                 self._spark.stop()
         if SparkContext._gateway is not None:
@@ -196,8 +196,8 @@ class Session:
             reason = master.reason(error)
             raise NotReady(f"Spark does not start: {reason}", f"See {self._log}.") from None
         if signal.getsignal(signal.SIGINT) is not handler:
-            signal.signal(signal.SIGINT, handler)  # PySpark's would hide from us that it was asked
-        # Whoever kills its JVM knows; PySpark would print a traceback about it.
+            signal.signal(signal.SIGINT, handler)  # PySpark's would hide an interrupt from us
+        # A killed JVM is noticed elsewhere; PySpark would print a traceback about it.
         vars(context._accumulatorServer)["handle_error"] = lambda *_: None
         return SparkSession(context)
 
@@ -207,7 +207,7 @@ class Session:
             raise self._too_little(place, missing)
 
     def _look_for_room(self, jvm: JVMView, place: Place) -> None:
-        """See that the cluster takes us, and has what we are going to ask for."""
+        """Check that the cluster accepts us, and has what we are going to ask for."""
         workers = master.workers(jvm, place.cluster)
         if workers is None:
             return
@@ -219,32 +219,32 @@ class Session:
 
     def _too_little(self, place: Place, missing: str) -> NotReady:
         return NotReady(
-            f"the Spark cluster {place.cluster.address} does not give what is asked for:"
+            f"the Spark cluster {place.cluster.address} does not provide what is asked for:"
             f" {missing}{self._has}",
             f"It needs {place.executors} free workers of Spark {pyspark.__version__}, each with"
             f" room for {place.slots} tasks at once (cores, in Spark's words) and"
-            f" {format_size(place.memory)} of memory (--instance-memory); what Spark itself says is"
+            f" {format_size(place.memory)} of memory (--instance-memory); Spark's own messages are"
             f" in {self._log}.",
         )
 
     def _launch(self, conf: SparkConf) -> JavaGateway:
         """Start the JVM as PySpark does, but as a child of ours; it lives as long as its stdin."""
-        told = self._temporary / "gateway"
+        connection = self._temporary / "gateway"
         settings = [part for pair in conf.getAll() for part in ("--conf", "=".join(pair))]
         submit = Path(_find_spark_home()) / "bin" / "spark-submit"
         self._jvm = process.start(
             [submit, *settings, "pyspark-shell"],
             log=self._log,
-            env={"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+            env={"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)},
             pipe_stdin=True,
         )
         try:
-            process.wait_until(told.exists, self._jvm, _START_S, "Spark's Java process")
+            process.wait_until(connection.exists, self._jvm, _START_S, "Spark's Java process")
         except NotReady as error:
             raise NotReady(error.message, "Run `streamgauge doctor`, which checks Java.") from None
-        with told.open("rb") as file:
+        with connection.open("rb") as file:
             port, secret = read_int(file), UTF8Deserializer().loads(file)
-        told.unlink()
+        connection.unlink()
         with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
             return launch_gateway()
 
@@ -268,7 +268,7 @@ class Session:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables that the JVM and its workers inherit, and take them back."""
+    """Set variables that the JVM and its workers inherit, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -1,6 +1,6 @@
 """What Spark's tasks do: read a range and answer it, match a bucket of keys.
 
-Tables travel as single binary cells, so that Spark moves and groups them and looks at nothing.
+Tables travel as single binary cells, so that Spark moves and groups them without reading them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from streamgauge.spec.values import Json
 from streamgauge.validation.plan import Range
 
 OUTPUT = "output"
-"""Name of the source of outputs, beside the input streams."""
+"""Name of the source of outputs, besides the input streams."""
 
 LOGGED = OUTPUTS.append(pa.field("partition", pa.int32())).append(pa.field("offset", pa.int64()))
 """Outputs with their place in the log."""
@@ -70,7 +70,7 @@ class Work:
 
 
 def read_ranges(batches: Iterable[pa.RecordBatch], work: Work) -> Iterator[pa.RecordBatch]:
-    """Read the ranges with the given numbers; yield what they say, cut into buckets."""
+    """Read the ranges with the given numbers; yield what they hold, cut into buckets."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             moved = pa.Table.from_batches(_read_range(number, work), MOVED)

@@ -41,7 +41,7 @@ class Validation(Match):
     times: pa.Table
     """`tasks.TIMES`: of every input record, in log order by stream and partition."""
     inversions: int
-    """How often an input record lies before one that was sent earlier."""
+    """How often an input record comes before one that was sent earlier."""
     seconds: float
 
     @property
@@ -69,7 +69,7 @@ def validate(
         tables: Business tables as recorded at the end of the trial.
         job: The job as the engine ran it: its parameters and watermark delay count here.
         answers: False for an engine that gives none; then only the times are taken.
-        clock: Tells seconds.
+        clock: Returns seconds.
 
     Raises:
         TrialInvalid: The records cannot be read back.
@@ -121,7 +121,7 @@ def _work(
             parameters=job.parameters,
             horizon_ms=_horizon_ms(recorded.inputs.values(), job),
             closed_by=job.partitions if job.closed_by_records else 0,
-            # What a query did to its tables is looked at here: tasks have no use for them.
+            # What a query did to its tables is checked here: tasks have no use for them.
             tables=tables if done is None else {},
             seed=job.seed,
         ),
@@ -138,7 +138,7 @@ def _cut(records: Records, answers: Answers) -> plan.Cut:
 
 
 def _horizon_ms(inputs: Iterable[Records], job: JobSpec) -> int:
-    """Tell up to which time windows must have been closed."""
+    """Return the time up to which windows must have been closed."""
     newest = (records.newest_ms() for records in inputs)
     delay_ms = 0 if job.closed_by_records else job.watermark_delay_ms
     return max((at_ms for at_ms in newest if at_ms is not None), default=0) - delay_ms
@@ -189,7 +189,7 @@ def _matcher(work: tasks.Work) -> Callable[[pa.Table], pa.Table]:
 
 
 def _unvalidated(error: Exception) -> TrialInvalid:
-    """Tell what a task of ours said, or what became of Spark."""
+    """Report what a task of ours said, or how Spark failed."""
     reason = re.search(rf"{TrialInvalid.__module__}\.TrialInvalid: (.*)", str(error))
     return TrialInvalid(reason[1] if reason else f"Spark failed while validating: {error}")
 

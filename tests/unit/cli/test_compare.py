@@ -104,7 +104,7 @@ def test_runs_lists_what_is_wanted(runs, capsys):
     assert execute(["runs", "--tag", "name=slow"]) == 0
     assert capsys.readouterr().out.count("espbench/q3") == 1
     assert execute(["runs", "--since", "2999-01-01"]) == 0
-    assert "no such runs" in capsys.readouterr().out
+    assert "no matching runs" in capsys.readouterr().out
 
 
 def test_runs_lists_the_others_beside_a_broken_one(runs, capsys):

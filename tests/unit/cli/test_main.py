@@ -235,7 +235,7 @@ def test_a_name_that_two_packages_register_is_told_and_refused(plugins, capsys):
     arguments = ["run", "espbench/q3", "-e", "noop", "--transport", "pigeon", "--dry-run"]
     assert execute(arguments) == UsageError.exit_code
     said = capsys.readouterr().err
-    assert "there are two transports of the name 'pigeon': mine:It and yours:It" in said
+    assert "there are two transports with the name 'pigeon': mine:It and yours:It" in said
     assert "Remove one of their packages." in said
     execute(["doctor", "--no-start"])
     assert "there are two transports" in " ".join(capsys.readouterr().out.split())

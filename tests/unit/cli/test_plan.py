@@ -95,5 +95,5 @@ def test_more_trials_than_anybody_waits_for_end_at_once_with_2(
 def test_a_backlog_has_no_pace(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["run", "--preset", "windows", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "36 trial(s), whose backlogs are 36 min of load, sent as fast as possible" in said
+    assert "36 trial(s), with backlogs of 36 min of load, sent as fast as possible" in said
     assert "at least" not in said

@@ -24,4 +24,4 @@ def test_ctrl_c_ends_the_sampling_and_leaves_what_was_taken(
     assert execute(["profile", *words]) == 130
     assert read_profile(tmp_path) is not None
     assert (tmp_path / "profile.html").exists()
-    assert "this is what was sampled until then" in capsys.readouterr().err
+    assert "this is what was sampled so far" in capsys.readouterr().err

@@ -90,7 +90,7 @@ def test_a_metric_that_one_side_lacks_is_not_measured():
         ({"partitions": 4}, "the number of partitions differs (1, 4)"),
         ({"duration_s": 60.0}, "the measured time differs (20 s, 60 s)"),
         ({"resources": {"cores": 1}}, "the engine's number of cores differs (all, 1)"),
-        ({"quick": True}, "other was quick, which is no measurement"),
+        ({"quick": True}, "other was a quick run, not a measurement"),
         ({"valid": NO, "status": "invalid"}, f"no trial of other counts: {NO.reason}"),
         ({"correct": NO}, f"no trial of other counts: {NO.reason}"),
         ({"status": "failed", "cause": "it died\nlog"}, "no trial of other counts: it died"),

@@ -244,7 +244,7 @@ def test_it_tells_what_a_trial_is_for() -> None:
     experiment = Sustainable(asked())
     told = [experiment.why(result.spec, history[:k]) for k, result in enumerate(history)]
     assert told[:4] == [*["how fast does it catch up?"] * 2, *["an end of the bracket"] * 2]
-    assert told[-1] == "latency at what was found"
+    assert told[-1] == "latency at the rate found"
     assert told.count("does it hold each time?") == 3
 
 
@@ -276,7 +276,7 @@ def test_the_outline_counts_what_a_good_search_takes() -> None:
         ({"survey": True, "quick": True}, "exclude"),
         ({"duration": "179s"}, "needs 3 min"),
         ({"warmup": "59s"}, "needs 60 s"),
-        ({"experiment": "fixed-rate", "survey": True}, "searches nothing"),
+        ({"experiment": "fixed-rate", "survey": True}, "does not search"),
     ],
 )
 def test_bad_input_is_refused(given: dict[str, object], part: str) -> None:

@@ -93,7 +93,7 @@ def _cpu_s(pid: int) -> float:
 def test_the_next_one_takes_over_and_says_so(burning: int, tmp_path: Path) -> None:
     found = look(burning, tmp_path, Forbidden, Toy, Procfs)
     assert found.backends == ["toy"]
-    assert found.record.notes == ["python -c: not by forbidden: ptrace is not permitted"]
+    assert found.record.notes == ["python -c: forbidden cannot sample it: ptrace is not permitted"]
     assert found.record.hz == {"toy": 10.0}
     (seen,) = found.record.processes
     assert (seen.name, seen.samples, seen.lost) == ("python -c", 3, 1)

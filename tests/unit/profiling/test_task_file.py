@@ -55,11 +55,11 @@ def test_a_file_may_be_made_from_another(tmp_path: Path) -> None:
     [
         (
             "frames:\n  a: 'x'\n  b: '(y'\n",
-            r"mine\.yaml line 3: '\(y' of b is no regular expression",
+            r"mine\.yaml line 3: '\(y' of b is not a regular expression",
         ),
-        ("frames:\n  a: 'x'\n  b: ['y', 'x']\n", r"line 3: 'x' can never decide: .*of a"),
-        ("frames:\n  a: 'x'\n  a: 'y'\n", "line 3: a is there twice"),
-        ("frames:\n  a: 'x*'\n", r"line 2: 'x\*' of a fits everything"),
+        ("frames:\n  a: 'x'\n  b: ['y', 'x']\n", "line 3: 'x' is never used: a has the same"),
+        ("frames:\n  a: 'x'\n  a: 'y'\n", "line 3: a appears twice"),
+        ("frames:\n  a: 'x*'\n", r"line 2: 'x\*' of a matches everything"),
         ("frames:\n  a:\n", "line 2: a text is missing"),
         ("frames: [x]\n", "line 1: frames must be lines of"),
         ("frames:\n  'a \\2': '(x)'\n", "line 2: .*it has no group 2"),

@@ -114,7 +114,7 @@ def test_a_bad_task_file_is_told_with_file_and_line(
     mine = tmp_path / "mine.yaml"
     mine.write_text("frames:\n  a: '('\n")
     assert run("tasks", "@0", "--tasks", str(mine), "--runs-dir", str(tmp_path)) == 2
-    assert f"error: {mine} line 2: '(' of a is no regular expression" in capsys.readouterr().err
+    assert f"error: {mine} line 2: '(' of a is not a regular expression" in capsys.readouterr().err
 
 
 def test_a_run_without_a_profile_is_refused(

@@ -116,7 +116,7 @@ def test_warnings_name_unfinished_trials_and_reasons(
     folder.trial_folder(7).mkdir(parents=True)
     told = warnings(folder, record, [make_trial(1, correct=NO)], ["latency.parquet cannot be read"])
     assert told == [
-        "The run is interrupted: shown is what has finished.",
+        "The run is interrupted: only finished trials are shown.",
         "Unfinished and left out: trial 007.",
         f"q3 at 1k/s: {NO.reason}",
         "W raised",

@@ -202,7 +202,7 @@ def test_a_file_that_a_parameter_names_is_told_of(tmp_path):
     sensors.write_text("")
     folder = write_run(tmp_path / "runs", [], parameters={"sensors": str(sensors)})
     readme = (unpacked(folder, tmp_path / "out") / "README.md").read_text()
-    assert f"It needs a file that is not in here: {sensors}" in readme
+    assert f"It needs a file that is not included: {sensors}" in readme
 
 
 def test_packages_are_named_with_their_versions():

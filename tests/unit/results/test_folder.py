@@ -84,7 +84,7 @@ def test_runs_are_found_by_path_prefix_tag_and_age(tmp_path: Path, run_spec: Run
     assert find(runs, "@0").name == second.name
     assert find(runs, "@1").name == first.name
     assert len(all_runs(runs)) == 2
-    with pytest.raises(UsageError, match="names 2 runs"):
+    with pytest.raises(UsageError, match="matches 2 runs"):
         find(runs, first.name[:8])
     with pytest.raises(UsageError, match="no run"):
         find(runs, "@2")

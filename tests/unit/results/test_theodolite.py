@@ -52,5 +52,5 @@ def test_a_capacity_has_its_load_first(tmp_path: Path) -> None:
 
 
 def test_other_runs_have_no_such_files(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no search for demand or capacity"):
+    with pytest.raises(UsageError, match="not a search for demand or capacity"):
         export_theodolite(write_run(tmp_path, [make_trial()]), tmp_path / "out")

@@ -65,4 +65,4 @@ def test_a_run_that_cannot_start_says_why(
     if status == "failed":
         assert record.warnings == ["the run broke off: no room for the broker"]
     else:
-        assert caught.value.remedy == f"Go on with it: streamgauge run --resume {folder.path}"
+        assert caught.value.remedy == f"Resume it: streamgauge run --resume {folder.path}"

@@ -64,7 +64,7 @@ def test_a_database_comes_back_as_it_was(
 
 def test_an_endpoint_of_another_kind_is_refused() -> None:
     assert StoreEndpoint.of(STORE) is STORE
-    with pytest.raises(TypeError, match="is no KafkaEndpoint"):
+    with pytest.raises(TypeError, match="is not a KafkaEndpoint"):
         KafkaEndpoint.of(STORE)
 
 

@@ -50,7 +50,7 @@ def test_partitions_that_instances_cannot_share_evenly_are_warned_of() -> None:
     found, state = instances(instances=2)
     found._state.spec = state.spec.model_copy(update={"partitions": 3})
     found.resources()
-    assert state.warnings[0].startswith("3 partition(s) are no multiple of 2 instances")
+    assert state.warnings[0].startswith("3 partition(s) are not a multiple of 2 instances")
 
 
 def test_in_one_process_an_engine_has_cpus_and_no_cluster() -> None:
@@ -103,7 +103,7 @@ def test_the_worst_clock_of_the_hosts_is_that_of_the_trial(
     assert state.clock_offset_s == -0.02
     notes = [each["note"] for each in told]
     assert notes[0] == "clocks of the cluster's hosts: a +1.0 ms, b -20.0 ms"
-    assert "are not seen from here" in notes[1]
+    assert "cannot be measured from here" in notes[1]
 
 
 class Job:

@@ -58,7 +58,7 @@ def _shifted(by_s: float) -> float:
 def test_unreachable_services_and_loopback_are_refused() -> None:
     with pytest.raises(NotReady, match="b: kafka at"):
         hosts._refuse_unreachable([host("a"), host("b", 0.0, "kafka at c:1 (timed out)")])
-    with pytest.raises(NotReady, match="a loopback address is that of the machine that asks"):
+    with pytest.raises(NotReady, match="a loopback address always means the caller"):
         hosts._refuse_loopback([("flight", "127.0.0.1", 1)], ["10.0.0.2"])
 
 

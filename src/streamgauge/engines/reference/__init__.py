@@ -1,4 +1,4 @@
-"""The engine `reference`: right answers through the real transport; on demand one wrong.
+"""The engine `reference`: right answers through the real transport; a wrong one on demand.
 
 It computes with the workload's own answers, so it says nothing about stream processing. It lets
 the harness be tested without an engine's JVM, and shows that each kind of fault is found.

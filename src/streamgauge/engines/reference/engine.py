@@ -19,7 +19,7 @@ class ReferenceEngine(PlainEngine):
     options: ClassVar[tuple[str, ...]] = ("fault",)
 
     def argv(self, job: JobSpec) -> Sequence[str]:  # noqa: ARG002 - the same for all jobs
-        """Run the file beside this one."""
+        """Run the file next to this one."""
         return [sys.executable, "-m", "streamgauge.engines.reference.job"]
 
     def resolve(self, job: JobSpec) -> JobSpec:

@@ -18,12 +18,12 @@ from streamgauge.spec.query import Query
 DEFAULT_OUTPUT = 10
 """Which output is hit by default, from 0: the first ones may be all about markers."""
 _UNKNOWN = b"9999999999"
-"""In front of an id it makes one that no record has."""
+"""Put before an id, it makes one that no record has."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One output, and what the answer said exactly before it was printed."""
+    """One output, and the exact answer before it was printed."""
 
     key: str
     value: bytes
@@ -52,7 +52,7 @@ class Fault:
         """Read `NAME` or `NAME:OUTPUT`.
 
         Raises:
-            UsageError: There is no such fault, or not for this query.
+            UsageError: There is no such fault, or this query cannot have it.
         """
         name, colon, number = text.partition(":")
         if name not in _EVERY:
@@ -70,7 +70,7 @@ class Fault:
 
 
 def injector(fault: Fault | None) -> Injector | None:
-    """Return what does the fault to a topic's outputs; None for a fault of another kind."""
+    """Return what applies the fault to a topic's outputs; None for a fault of another kind."""
     change = {**IN_TOPICS, **IN_COUNT_WINDOWS}.get(fault.name) if fault else None
     return Injector(change, fault.output) if fault and change else None
 
@@ -84,7 +84,7 @@ def possible(query: Query) -> set[str]:
 
 
 class Injector:
-    """Lets outputs through and does its fault to one of them, or to two in a row."""
+    """Lets outputs through and applies its fault to one of them, or to two in a row."""
 
     def __init__(self, change: Change, output: int) -> None:
         self._change = change
@@ -161,7 +161,7 @@ def _unknown(value: bytes) -> bytes:
 
 
 def _split(value: bytes) -> tuple[bytes, bytes]:
-    """Split an output behind the number that it begins with."""
+    """Split an output after the number that it begins with."""
     start = _number_start(value)
     digits = re.match(rb"\d*", value[start:])
     assert digits is not None
@@ -170,7 +170,7 @@ def _split(value: bytes) -> tuple[bytes, bytes]:
 
 
 def _number_start(value: bytes) -> int:
-    """Tell where the number begins: the id in any of the forms, or a window's time."""
+    """Return where the number begins: the id in any of the forms, or a window's time."""
     return max(len(form.opening) for form in FORMS if value.startswith(form.opening))
 
 
@@ -181,7 +181,7 @@ IN_TOPICS: Mapping[str, Change | None] = {
     "alter-id": _alter_id,
     "exchange": _exchange,
     "extra": _extra,
-    "late": _drop,  # and sent after all when the engine is stopped
+    "late": _drop,  # and sent when the engine is stopped
     "reorder": _reorder,
 }
 IN_COUNT_WINDOWS: Mapping[str, Change | None] = {"p-off": _p_off, "shift": None}

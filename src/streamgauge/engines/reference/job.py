@@ -26,12 +26,12 @@ from streamgauge.spec.query import Query
 from streamgauge.spec.transport import Reader
 
 _REFRESH_S = 1.0
-"""How old the business tables may be that an answer is computed from."""
+"""How old the business tables that an answer is computed from may be."""
 _FOREVER_MS = 2**62
 
 
 class Answerer:
-    """Turns the records that come in into the outputs that are final."""
+    """Turns incoming records into the outputs that are final."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Answerer:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether further outputs will come without further input."""
+        """Return whether further outputs will come without further input."""
         return not self._buffer.empty
 
     def answer(self, records: pa.Table) -> list[Output]:

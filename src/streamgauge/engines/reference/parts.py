@@ -15,13 +15,13 @@ from streamgauge.spec.query import Query
 
 
 class Parts(Protocol):
-    """What a workload's `reference.py` contributes; of tables only where it has some."""
+    """What a workload's `reference.py` contributes; for tables only if it has some."""
 
     def tables(self, query: str, services: Services) -> Mapping[str, pa.Table]:
         """Read the business tables that the query's answers need."""
 
     def printed(self, query: str, exact: bytes) -> bytes | None:
-        """Return an expected value as an engine prints it; None where it would not."""
+        """Return an expected value as an engine prints it; None if it prints none."""
 
     def writer(self, query: str, services: Services) -> TableWriter:
         """Return what writes the answers of a query whose output is a table."""
@@ -29,7 +29,7 @@ class Parts(Protocol):
 
 @runtime_checkable
 class BringsBuffer(Protocol):
-    """Ability of a workload's part: it knows itself when its answers are final."""
+    """Ability of a workload's part: it knows when its answers are final."""
 
     def buffer(self, job: JobSpec, query: Query) -> Buffer:
         """Return what holds records back until their answer is known."""

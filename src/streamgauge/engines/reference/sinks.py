@@ -1,4 +1,4 @@
-"""Where the reference engine's outputs go, and where its faults are done."""
+"""Where the reference engine's outputs go, and where its faults are applied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TableWriter(Protocol):
         """Write these rows as they should be."""
 
     def spoil(self, fault: str, output: Output) -> None:
-        """Do a fault to this row instead, or beside it."""
+        """Apply a fault to this row instead, or next to it."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -34,7 +34,7 @@ class Sink(ABC):
         self._fault = fault
         self._taken = 0
         self.hangs = False
-        """Set when the process shall do nothing any more."""
+        """Set when the process must do nothing any more."""
 
     def send(self, outputs: Sequence[Output], records: pa.Table) -> None:
         """Send outputs; `records` are the inputs that came with them."""

@@ -14,7 +14,7 @@ from streamgauge.spec.answers import AnswerContext
 from streamgauge.spec.query import Query
 
 SILENCE_S = 1.0
-"""After so long without any record an open window is taken for complete."""
+"""After this long without any record an open window counts as complete."""
 
 
 class Buffer(Protocol):
@@ -25,7 +25,7 @@ class Buffer(Protocol):
 
     @property
     def empty(self) -> bool:
-        """Tell whether nothing is held back that only silence would release."""
+        """Return whether nothing is held back that only silence would release."""
 
 
 def buffer_for(
@@ -35,7 +35,7 @@ def buffer_for(
     shift: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Buffer:
-    """Choose by what the answers of a query say of themselves."""
+    """Choose the buffer by the properties of a query's answers."""
     if query.window_ms is not None:
         return TimeWindows(query, query.window_ms, partitions, clock)
     if query.answers.aligned > 1:
@@ -102,7 +102,7 @@ class TimeWindows:
 
     @property
     def empty(self) -> bool:
-        """Tell whether no window is open."""
+        """Return whether no window is open."""
         return self._partials is None or len(self._partials) == 0
 
     def answer(self, records: pa.Table, context: AnswerContext) -> pa.Table:

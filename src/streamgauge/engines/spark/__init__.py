@@ -11,7 +11,7 @@ __all__ = ["SparkEngine"]
 
 
 def __getattr__(name: str) -> object:
-    # Tasks on other hosts import parts of this package, and have not all that the engine needs.
+    # Tasks on other hosts import parts of this package, but lack some of what the engine needs.
     if name == "SparkEngine":
         from streamgauge.engines.spark import engine
 

@@ -14,13 +14,13 @@ AFTER = "after"
 def closed_by_records(
     records: DataFrame, by: Sequence[str], summary: Sequence[Column], partitions: int
 ) -> DataFrame:
-    """Summarize each window, let out once: by the first records after it in every partition.
+    """Summarize each window and emit it once: at the first records after it in every partition.
 
     In real-time mode every record changes the windows that it is in, and each change is an output.
     So windows have twice their length: the first half is summarized, and in the second the records
     of each partition are counted. All records of a partition in the first half have been seen when
-    one of the second comes, since their times never go down. The change that is let through is the
-    one in which the last partition has its first record there.
+    one of the second comes, since their times never go down. The change that is emitted is the
+    one in which the last partition gets its first record there.
 
     Args:
         records: Once for each half that they are in, with the column `after`.
@@ -35,7 +35,7 @@ def closed_by_records(
     return (
         records.groupBy(*by)
         .agg(*summary, within, latest, *after)
-        # The first record of all also is the first one after a window that has none.
+        # The very first record is also the first one after a window that has none.
         .where(F.col("within") > 0)
         .where((F.array_min(counts) > 0) & (F.get(counts, F.col("latest")) == 1))
     )

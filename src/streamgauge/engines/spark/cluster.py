@@ -26,7 +26,7 @@ class Executors:
         self._told: Told | None = None
 
     def tell(self) -> None:
-        """Write the file again where something has changed."""
+        """Write the file again if something has changed."""
         found = Told(
             application=str(self._spark.sparkContext.applicationId),
             executors=seen(self._spark),
@@ -39,7 +39,7 @@ class Executors:
             self._told = found
 
     def await_all(self, wanted: int) -> str | None:
-        """Wait until all executors have called in; tell what is missing when they have not."""
+        """Wait until all executors have registered; return what is missing if they have not."""
         reason = missing(self._spark, wanted, CALL_IN_S)
         self.tell()
         return reason

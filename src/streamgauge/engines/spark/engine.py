@@ -37,7 +37,7 @@ class SparkEngine:
     jars: ClassVar[tuple[str, ...]] = ("spark-kafka", "postgres-jdbc")
 
     def check(self) -> list[Problem]:
-        """Tell what is missing on this machine; empty when ready."""
+        """Return what is missing on this machine; empty when ready."""
         try:
             find_java()
         except NotReady as error:
@@ -50,7 +50,7 @@ class SparkEngine:
             jars.ensure(component, progress)
 
     def versions(self) -> Mapping[str, str]:
-        """Return those of Java and of the connector to Kafka; PySpark is the harness's, too."""
+        """Return those of Java and of the connector to Kafka; PySpark is also the harness's."""
         artifact = "spark-sql-kafka-0-10_2.13"
         (connector,) = (jar for jar in jars.locked_jars("spark-kafka") if jar.artifact == artifact)
         return {"java": find_java().version, "spark-sql-kafka": connector.version}
@@ -126,7 +126,7 @@ def _executors_secrets(endpoints: Endpoints) -> dict[str, str]:
 
 
 def _environment(cluster: SparkEndpoint, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return what keeps the job to itself: this Python, one Java, no user's settings."""
+    """Return what isolates the job: this Python, one Java, none of the user's settings."""
     return {
         **ENVIRONMENT,
         "JAVA_HOME": str(spark_java_home(find_java())),
@@ -134,7 +134,7 @@ def _environment(cluster: SparkEndpoint, conf: Mapping[str, str]) -> dict[str, s
         **conf,
         **cluster.environment(),
         "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
-        # The workers are as many as there are slots; threads of NumPy would fight with them.
+        # There is a worker for each slot; threads of NumPy would compete with them.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }

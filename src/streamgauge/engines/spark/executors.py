@@ -46,23 +46,23 @@ class ClusterJob:
 
     def instance_processes(self) -> Sequence[int]:
         """Return the process ids of the executors; none where some are on other hosts."""
-        told = self._read()
-        if told is None or not all(is_here(each.host) for each in told.executors):
+        report = self._read()
+        if report is None or not all(is_here(each.host) for each in report.executors):
             return []
-        return self._find(told.application)
+        return self._find(report.application)
 
     def reported_cpu_s(self) -> float | None:
         """Return the CPU time that executors on other hosts have reported; None where none has."""
-        told = self._read()
-        return sum(told.cpu_s.values()) if told is not None and told.cpu_s else None
+        report = self._read()
+        return sum(report.cpu_s.values()) if report is not None and report.cpu_s else None
 
     def instances(self) -> Sequence[InstanceSeen]:
         """Return all executors that there have been."""
-        told = self._read()
-        return () if told is None else told.executors
+        report = self._read()
+        return () if report is None else report.executors
 
     def failure(self) -> str | None:
-        """Tell why the job ended, log tail included, or None while it runs."""
+        """Return why the job ended, log tail included, or None while it runs."""
         return self._driver.failure()
 
     def progress(self) -> Progress | None:
@@ -70,7 +70,7 @@ class ClusterJob:
         return self._driver.progress()
 
     def stop(self) -> None:
-        """Stop with grace; executors end with their driver."""
+        """Stop gracefully; executors end with their driver."""
         self._driver.stop()
 
     def kill(self) -> None:
@@ -78,7 +78,7 @@ class ClusterJob:
         self._driver.kill()
 
     def clean(self) -> None:
-        """Remove what the job needs only while it runs, its secrets among it."""
+        """Remove what the job needs only while it runs, its secrets included."""
         self._driver.clean()
         shutil.rmtree(self._conf, ignore_errors=True)
 
@@ -98,7 +98,7 @@ class ClusterJob:
             return None
 
     def _find(self, application: str) -> list[int]:
-        """Find them by what is on their command lines, with a few looks at each process."""
+        """Find them by their command lines, looking at each process only a few times."""
         there = {int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()}
         self._executors &= there
         self._looks = {pid: looks for pid, looks in self._looks.items() if pid in there}

@@ -1,4 +1,4 @@
-"""How a query may be run on Spark: data that is read without importing the query's program.
+"""How a query can be run on Spark: data that is read without importing the query's program.
 
 A workload hands them over as `FACTS`, by query, in its file `spark_facts.py`.
 """
@@ -18,7 +18,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 LEAST_RATE = 10.0
 """Records per second and partition that a load needs where records close windows."""
 _STATE_KEPT_MS = 10_000
-"""How long the state of a window is kept that records have closed: it costs only memory there."""
+"""How long the state of a window that records have closed is kept: it costs only memory."""
 
 
 def _fit(job: JobSpec, mode: Mode) -> str | None:  # noqa: ARG001 - any of them
@@ -39,21 +39,21 @@ class QueryFacts:
 
     default: Mode
     output_mode: Literal["append", "update"] = "append"
-    """In micro-batches; real-time mode knows `update` only."""
+    """In micro-batches; real-time mode has `update` only."""
     refused: Mapping[Mode, str] = field(default_factory=dict)
     """Modes that cannot give one final output per key, each with the reason."""
     closed_by_records: frozenset[Mode] = frozenset()
-    """Modes in which the first record of the next window, in every partition, lets a window out."""
+    """Modes in which the first record of the next window, in every partition, emits a window."""
     unfit: Callable[[JobSpec, Mode], str | None] = _fit
-    """Tells why an allowed mode cannot run the query with a job's parameters and options; None
+    """Returns why an allowed mode cannot run the query with a job's parameters and options; None
     when it can."""
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ways to run it that `-E name=value` chooses between, the default first."""
     settled: Callable[[JobSpec, Mapping[str, str]], Mapping[str, str]] = _as_they_are
-    """Returns for a job what those options stand for where they are `auto`, and what else
-    the settings say of them."""
+    """Returns for a job what those options mean where they are `auto`, and what else the settings
+    report about them."""
     rocksdb: Mapping[str, str] = field(default_factory=dict)
-    """Values of those options with which its state must lie in RocksDB."""
+    """Values of those options with which its state must be in RocksDB."""
     appends: Mapping[str, str] = field(default_factory=dict)
     """Values of those options with which micro-batches append, whatever `output_mode` says."""
     checkpoint_s: float = 300.0
@@ -67,11 +67,11 @@ class QueryFacts:
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of Spark, where the query is tuned."""
     needed: Callable[[JobSpec], Mapping[str, str]] = _nothing
-    """Tells settings without which the query is not right, in every profile."""
+    """Returns settings without which the query is wrong, in every profile."""
     in_utc: str | None = None
-    """Why the session's time zone has to be UTC; None where it is of no matter."""
+    """Why the session's time zone has to be UTC; None where it does not matter."""
     jars: tuple[str, ...] = ()
-    """Components of jars.lock that it needs beside those of the transport."""
+    """Components of jars.lock that it needs besides those of the transport."""
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -137,7 +137,7 @@ class QueryFacts:
         )
 
     def chosen(self, job: JobSpec) -> dict[str, str]:
-        """Return the value of each option of the query, and what the settings say of them.
+        """Return the value of each option of the query, and what the settings report about them.
 
         Raises:
             UsageError: There is no such value.

@@ -64,14 +64,14 @@ def main(argv: list[str]) -> int:
             time.sleep(POLL_S)
         if executors is not None:
             executors.tell()
-        reason = str(query.exception() or "it gave no reason")
-        # Spark's plan of the query follows on the reason, and would hide it.
+        reason = str(query.exception() or "no reason was reported")
+        # Spark's plan of the query follows the reason, and would hide it.
         sys.stderr.write(f"{reason}\nthe query ended: {reason.partition(chr(10))[0]}\n")
     return 1
 
 
 class PlanWriter:
-    """Writes the plan of a query once it has one: it names what generated code is made of."""
+    """Writes the plan of a query once it has one: it names the parts of generated code."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -129,7 +129,7 @@ def _ms(seconds: float) -> int:
 
 @contextmanager
 def _session(job: JobSpec, more: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Start Spark, and silence it at the end: a task that is cut off complains at length."""
+    """Start Spark, and silence it at the end: an interrupted task logs long errors."""
     builder = SparkSession.builder.appName(f"streamgauge {job.workload} {job.query}")
     for key, value in {**placed(job.settings, "spark."), **more}.items():
         builder = builder.config(key, value)
@@ -142,7 +142,7 @@ def _session(job: JobSpec, more: Mapping[str, str]) -> Iterator[SparkSession]:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a signal handler
-    """Leave at once; Java gets the signal too, or ends because we do."""
+    """Exit at once; Java gets the signal too, or ends because we do."""
     sys.exit(0)
 
 

@@ -26,15 +26,15 @@ _BETWEEN_BATCHES = ("Getting offsets from ", "Waiting for ")
 
 
 class HasStatus(Protocol):
-    """What is asked of a running query."""
+    """What is used of a running query."""
 
     @property
     def status(self) -> dict[str, Any]:
-        """Tell what it is doing just now."""
+        """Return what it is doing now."""
 
 
 class ProgressReporter:
-    """Brings together what the listener hears and what the query's status says."""
+    """Combines what the listener receives and what the query's status says."""
 
     def __init__(
         self, endpoints: Endpoints, writer: ProgressWriter, gc_ms: Callable[[], int] | None = None
@@ -46,7 +46,7 @@ class ProgressReporter:
         self._lock = threading.Lock()
 
     def listen(self, spark: SparkSession) -> None:
-        """Hear of every batch of this session.
+        """Listen to every batch of this session.
 
         PySpark's own listener fetches an event field by field, with some fifty calls between
         Python and Java for each batch; this one fetches it as JSON, with two.
@@ -67,15 +67,15 @@ class ProgressReporter:
     def report_status(self, query: HasStatus) -> None:
         """Report whether anything is left to do.
 
-        A query that waits for data looks for them a hundred times a second. Its trigger is active
-        for much of that time, and it is idle all the same.
+        A query that waits for data polls a hundred times a second. Its trigger is active for much
+        of that time, although the query is idle.
         """
         status = query.status
         works = status["isTriggerActive"] and not status["message"].startswith(_BETWEEN_BATCHES)
         self._report(idle=not (status["isDataAvailable"] or works))
 
     def report_epoch(self, checkpoint: Path) -> None:
-        """Report the epochs that continuous processing has committed: it sends no events of them.
+        """Report the epochs that continuous processing has committed: it sends no events for them.
 
         It is idle when nothing came from one epoch to the next.
         """
@@ -90,14 +90,14 @@ class ProgressReporter:
 
 
 def collection_time(spark: SparkSession) -> Callable[[], int]:
-    """Return what counts the milliseconds that Java has collected garbage since its start."""
+    """Return a counter of the milliseconds of garbage collection since Java's start."""
     management = spark.sparkContext._jvm.java.lang.management  # type: ignore[union-attr]
     collectors = list(management.ManagementFactory.getGarbageCollectorMXBeans())
     return lambda: sum(int(collector.getCollectionTime()) for collector in collectors)
 
 
 class _Listener:
-    """The Java interface that hears of batches."""
+    """The Java interface that is notified of batches."""
 
     def __init__(self, reporter: ProgressReporter) -> None:
         self._reporter = reporter
@@ -121,7 +121,7 @@ class _Listener:
 
 
 _FILES = "rocksdbSstFileSize"
-"""Of state in RocksDB: bytes of its files."""
+"""For state in RocksDB: bytes of its files."""
 
 
 class _Operator(BaseModel):
@@ -146,7 +146,7 @@ class _Event(BaseModel):
 
 
 def finished_batch(event: Mapping[str, Json]) -> BatchReport:
-    """Read from a progress event what every engine can tell of a batch.
+    """Read from a progress event what every engine can report about a batch.
 
     Its phases keep Spark's names; the one that spans them all is the batch itself.
     """
@@ -195,6 +195,6 @@ def offsets(event: Mapping[str, Json], streams: Mapping[str, str]) -> dict[str, 
         for topic, partitions in (ends if isinstance(ends, dict) else {}).items():
             assert isinstance(partitions, dict), "Kafka's offsets are by topic, then by partition"
             ordered = sorted((int(number), offset) for number, offset in partitions.items())
-            if topic in streams:  # else it is no input: the query's own, or its configuration
+            if topic in streams:  # otherwise it is no input: the query's own, or its configuration
                 found[streams[topic]] = [int(str(offset)) for _, offset in ordered]
     return found

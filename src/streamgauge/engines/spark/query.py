@@ -43,15 +43,15 @@ class BatchWriter:
 
     rows: DataFrame
     write: Callable[[DataFrame, int], None]
-    """Called with the rows of a micro-batch and its number; must bear being called again."""
+    """Called with the rows of a micro-batch and its number; must tolerate being called again."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """The end of a query that writes while it computes, which continuous processing can as well."""
+    """The end of a query that writes while it computes, as continuous processing can, too."""
 
     rows: DataFrame
-    """Nothing is done with them, but that they are computed."""
+    """They are computed, and nothing else is done with them."""
 
 
 Streams = Mapping[str, "DataFrame"]

@@ -16,7 +16,7 @@ _NANOSECONDS = 1e9
 
 
 class ReportedCpu:
-    """Listens while a session lasts; it must be there before the session is."""
+    """Listens while a session lasts; it must exist before the session does."""
 
     def __init__(self, host: str) -> None:
         self._listener = socket.create_server((host, 0), backlog=256)

@@ -28,7 +28,7 @@ PLACES = ("spark.", "source.", "sink.")
 
 CONTINUOUS_CHECKPOINT_S = 1.0
 SHUFFLE_PARTITIONS = 200
-"""What Spark takes by default."""
+"""Spark's default."""
 
 STORES = ("memory", "rocksdb")
 _ROCKSDB = {
@@ -44,9 +44,9 @@ _FILE_CHECKPOINTS = (
 
 _SESSION_ZONE, _UTC = "spark.sql.session.timeZone", "UTC"
 
-# What stays in every profile: nothing here makes Spark faster.
+# In every profile: nothing here makes Spark faster.
 _BASE = {
-    # A JVM without memory is dead, but would neither say so nor notice that its parent is gone.
+    # A JVM without memory is dead, but would not report it or notice that its parent is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
     "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
@@ -58,22 +58,22 @@ _BASE = {
 _ONE_PROCESS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 _TUNED = {
-    # Checkpoints lie on a local disk, where a rename is atomic: no need for the costlier way.
+    # Checkpoints are on a local disk, where a rename is atomic: no need for the costlier way.
     _CHECKPOINT_MANAGER: _FILE_CHECKPOINTS,
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
 }
 
 _TUNED_INSTANCES = {
-    # Else all that is grouped stays for good on the instance that reads a single input partition:
-    # its tasks go to where their input is, and later ones to where their state is.
+    # Otherwise all that is grouped stays on the instance that reads a single input partition:
+    # its tasks run where their input is, and later ones where their state is.
     "spark.shuffle.reduceLocality.enabled": "false",
 }
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a job has to be cut for."""
+    """What the settings of a job must fit."""
 
     cpus: int
     """Of all instances together, where there are several."""
@@ -137,7 +137,7 @@ def checkpoint(job: JobSpec, mode: Mode) -> str | None:
     """Return the URI of the folder for what the query stores, where one was named.
 
     Raises:
-        UsageError: It is no place for this job.
+        UsageError: This job cannot use it.
     """
     uri = job.options.get("checkpoint")
     if uri is None:
@@ -161,12 +161,12 @@ def checkpoint(job: JobSpec, mode: Mode) -> str | None:
 
 
 def on_this_machine(uri: str | None) -> bool:
-    """Tell whether a place is in this machine's own file system."""
+    """Return whether a place is in this machine's own file system."""
     return uri is None or uri.startswith("file:")
 
 
 def executors(job: JobSpec, slots: int) -> dict[str, str]:
-    """Return what gives a job its instances, with room for so many tasks at once in all of them."""
+    """Return what gives a job its instances, with room for `slots` tasks at once in all of them."""
     assert job.instances is not None
     each = max(job.instance_cores, math.ceil(slots / job.instances))
     return claim(job.instances, each, job.instance_memory)
@@ -188,7 +188,7 @@ def _refuse_unknown(options: Mapping[str, str], facts: QueryFacts) -> None:
 
 
 def _refuse_zone(job: JobSpec, facts: QueryFacts) -> None:
-    """Refuse a time zone of the session with which the query's answers would be others."""
+    """Refuse a time zone of the session that would change the query's answers."""
     option = f"{CONF}{_SESSION_ZONE}"
     if facts.in_utc is not None and job.options.get(option, _UTC) != _UTC:
         raise UsageError(
@@ -201,11 +201,11 @@ def _refuse_zone(job: JobSpec, facts: QueryFacts) -> None:
 def _store(
     job: JobSpec, mode: Mode, facts: QueryFacts, chosen: Mapping[str, str]
 ) -> dict[str, str]:
-    """Say where the state of a query lies."""
+    """Return the settings for where the state of a query is kept."""
     asked = job.options.get("store")
     if not facts.stateful:
         if asked is not None:
-            raise UsageError(f"{job.query} has no state", "Leave -E store out.")
+            raise UsageError(f"{job.query} has no state", "Leave out -E store.")
         return {}
     reason = "real-time mode" if mode == "realtime" else None
     for name, value in facts.rocksdb.items():
@@ -224,7 +224,7 @@ def _trigger(options: Mapping[str, str], mode: Mode) -> float | None:
     if mode != "microbatch":
         raise UsageError(
             f"a trigger interval needs micro-batches, and the mode is {mode}",
-            "Add -E mode=microbatch, or leave the trigger out.",
+            "Add -E mode=microbatch, or leave out the trigger.",
         )
     interval_s = units.parse_duration(options["trigger"])
     return interval_s or None
@@ -247,13 +247,13 @@ def _conf(options: Mapping[str, str]) -> dict[str, str]:
     for key in conf:
         if not key.startswith(PLACES):
             raise UsageError(
-                f"setting {key!r} has no place to go",
+                f"setting {key!r} has no known prefix",
                 "Begin it with spark. for the session, source.kafka. or sink.kafka. for Kafka.",
             )
     if not re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local")):
         raise UsageError(
             f"spark.master={conf['spark.master']} is not a setting of the session",
-            "Use --instances N, and --spark-master URL for a cluster of yours.",
+            "Use --instances N, and --spark-master URL for your own cluster.",
         )
     return conf
 

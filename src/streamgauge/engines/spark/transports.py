@@ -31,12 +31,12 @@ class TransportPart(Protocol):
         """Return a stream by the name of its place."""
 
     def read_whole(self, spark: SparkSession, endpoints: Endpoints, name: str) -> DataFrame:
-        """Return what lies in a stream now: one that was sent as a whole before the load."""
+        """Return what a stream holds now: one that was sent as a whole before the load."""
 
     def write(
         self, result: DataFrame, endpoints: Endpoints, name: str, options: Mapping[str, str]
     ) -> DataStreamWriter:
-        """Let the column `value` of a stream go to a place.
+        """Send the column `value` of a stream to a place.
 
         It may have a `key`, and a column `place` with the place of each row, which then decides.
         """

@@ -1,4 +1,4 @@
-"""What can be chosen of the search over a grid, and what it answers: written with a run."""
+"""The parameters of the search over a grid and its answer: written with a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_LOADS = ("rate", "P.", "L.")
 
 
 class ScalabilityParameters(Model):
-    """What can be chosen of the search (-X)."""
+    """The parameters of the search (-X)."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -47,7 +47,7 @@ class ScalabilityParameters(Model):
     price: float | None = Field(None, gt=0, examples=["price=0.05"])
     """What a core costs per hour, in any currency."""
     survey: bool = False
-    """Search by short trials: a rough answer, stamped as such."""
+    """Search by short trials: a rough answer, marked as rough."""
 
     @field_validator("load")
     @classmethod
@@ -80,7 +80,7 @@ class Tried(Model):
     outcome: Outcome
     reason: str
     values: dict[str, float]
-    """Medians over the repetitions of what was bounded."""
+    """Medians of the bounded metrics over the repetitions."""
     bounds: dict[str, float]
     trials: tuple[int, ...]
     cut: tuple[int, ...]
@@ -118,7 +118,7 @@ class Efficiency(Model):
 
 
 class Curve(Model):
-    """What the model says of one size, with its 90 % interval."""
+    """What the model says about one size, with its 90 % interval."""
 
     size: float
     low: float
@@ -159,7 +159,7 @@ class Drift(Model):
 
 
 class Search(Model):
-    """What the search for one query came to."""
+    """The result of the search for one query."""
 
     query: str
     points: tuple[Point, ...]
@@ -171,9 +171,9 @@ class Search(Model):
     drift: Drift | None
     costs: tuple[Cost, ...]
     explained: Explained | None
-    """None where demands were searched: a model is one of capacities."""
+    """None where demands were searched: only capacities have a model."""
     conclusion: str
-    """One sentence a person understands."""
+    """One sentence for people."""
 
 
 class Scaling(Model):
@@ -192,7 +192,7 @@ class Scaling(Model):
     def rates(self) -> Iterator[tuple[str, str, Interval]]:
         """Yield query, resources and the rates between which its capacity lies, if these are rates.
 
-        What stopped at the harness, or at the end of the list, has no upper end.
+        A search that stopped at the harness, or at the end of the list, has no upper end.
         """
         if (self.metric, self.load) != ("capacity", "rate"):
             return

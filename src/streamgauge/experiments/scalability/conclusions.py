@@ -1,4 +1,4 @@
-"""From the trials of a search over a grid to what it says, with what speaks against it."""
+"""Conclude from the trials of a search over a grid, with the reasons to doubt it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HOURS_PER_MONTH = 730.0
 _MILLION = 1e6
 _CHANGED = 0.1
-"""From this change of the CPU time per record on, a machine has changed."""
+"""A machine has changed when the CPU time per record changed by at least this share."""
 
 
 def conclude(
@@ -64,7 +64,7 @@ def exit_code_of(found: Sequence[Optimum]) -> int:
 
 def _tried(cell: Cell, ladders: tuple[Ladder, Ladder], course: Course) -> Tried:
     judged, results = course.judged[cell], course.cells[cell]
-    told = [result for result in results if not is_invalid(result)]
+    usable = [result for result in results if not is_invalid(result)]
     return Tried(
         load=ladders[0].values[cell[0]],
         resources=ladders[1].values[cell[1]],
@@ -74,10 +74,10 @@ def _tried(cell: Cell, ladders: tuple[Ladder, Ladder], course: Course) -> Tried:
         bounds=judged.bounds,
         trials=tuple(result.spec.number for result in results),
         cut=tuple(result.spec.number for result in results if result.cut_s is not None),
-        sustained=_sustained(told),
-        rate=_median(told, "rate.offered"),
-        cores=_median(told, "resources.cores"),
-        cpu_s_per_million=_per_million(told),
+        sustained=_sustained(usable),
+        rate=_median(usable, "rate.offered"),
+        cores=_median(usable, "resources.cores"),
+        cpu_s_per_million=_per_million(usable),
     )
 
 
@@ -154,16 +154,19 @@ def _drift(course: Course) -> Drift | None:
     (first, *_), *_ = course.cells.values()
     before, after = _per_million([first]), _per_million([again])
     if before is None or after is None:
-        told = "the first trial was repeated at the end, but its CPU time is not known twice"
+        finding = "the first trial was repeated at the end, but its CPU time is not known twice"
     else:
         change = after / before - 1
         same = (
             "the machine has hardly changed"
             if abs(change) < _CHANGED
-            else ("the machine has changed: doubt what lies near a bound")
+            else "the machine has changed, so results near a bound are doubtful"
         )
-        told = f"{same}: the first trial again took {100 * change:+.0f} % of CPU time per record"
-    return Drift(trial=again.spec.number, first=first.spec.number, told=told)
+        finding = (
+            f"{same}: when the first trial was repeated, its CPU time per record changed by"
+            f" {100 * change:+.0f} %"
+        )
+    return Drift(trial=again.spec.number, first=first.spec.number, told=finding)
 
 
 def _costs(
@@ -172,16 +175,16 @@ def _costs(
     for line, optimum in enumerate(found):
         if optimum.place is None:
             continue
-        told = tried[grid.cell(line, optimum.place)]
-        if told.cores is None or not told.rate:
+        best = tried[grid.cell(line, optimum.place)]
+        if best.cores is None or not best.rate:
             continue
-        per_hour = None if price is None else price * told.cores
+        per_hour = None if price is None else price * best.cores
         yield Cost(
-            load=told.load,
-            resources=told.resources,
-            cores=told.cores,
-            cpu_s_per_million=told.cpu_s_per_million,
-            per_million=None if per_hour is None else per_hour / 3600 / told.rate * _MILLION,
+            load=best.load,
+            resources=best.resources,
+            cores=best.cores,
+            cpu_s_per_million=best.cpu_s_per_million,
+            per_million=None if per_hour is None else per_hour / 3600 / best.rate * _MILLION,
             per_month=None if per_hour is None else per_hour * HOURS_PER_MONTH,
         )
 
@@ -190,8 +193,8 @@ def _conclusion(grid: Grid, ladders: tuple[Ladder, Ladder], points: Sequence[Poi
     if all(point.limit is None and point.found is None for point in points):
         return "not known yet: the search is not over"
     asked, given = ladders if grid.metric == "demand" else ladders[::-1]
-    told = ", ".join(f"{point.at}: {_told(point, grid)}" for point in points)
-    return f"{grid.metric} in {given.factor} for {asked.factor} {told}"
+    found = ", ".join(f"{point.at}: {_told(point, grid)}" for point in points)
+    return f"{grid.metric} in {given.factor} for {asked.factor} {found}"
 
 
 def _told(point: Point, grid: Grid) -> str:

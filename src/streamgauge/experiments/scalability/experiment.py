@@ -42,7 +42,7 @@ class Course:
     @property
     def known(self) -> Known:
         """The outcomes so far."""
-        return {cell: told.outcome for cell, told in self.judged.items()}
+        return {cell: judged.outcome for cell, judged in self.judged.items()}
 
 
 class Scalability:
@@ -104,7 +104,7 @@ class Scalability:
         return stages
 
     def rough(self) -> str | None:
-        """Say that a survey is one."""
+        """Return a warning for a survey."""
         return "survey: a rough answer" if self._asked.survey else None
 
     def least_times(self, trigger_s: float | None, window_ms: int | None) -> tuple[float, float]:  # noqa: ARG002
@@ -122,15 +122,15 @@ class Scalability:
         return None
 
     def why(self, trial: TrialSpec, history: Sequence[TrialResult]) -> str:
-        """Tell what the trial is for."""
+        """Return what the trial is for."""
         course = self._course(trial.query, history)
         asked, given = self._load.factor, self._resources.factor
         if self._grid.metric == "capacity":
             asked, given = given, asked
-        told = f"{asked}={trial.factors.get(asked)}: does {given}={trial.factors.get(given)} pass?"
+        what = f"{asked}={trial.factors.get(asked)}: does {given}={trial.factors.get(given)} pass?"
         if course.open is not None:
-            return f"{told} (once more)"
-        return told if self._grid.next(course.known) else "the first one again"
+            return f"{what} (once more)"
+        return what if self._grid.next(course.known) else "the first one again"
 
     def answer(self, history: Sequence[TrialResult]) -> Scaling:
         """Conclude for each query: what was found, on which trials it rests, what to doubt."""
@@ -155,7 +155,7 @@ class Scalability:
 
     @staticmethod
     def compare(base: Scaling, other: Scaling) -> Sequence[FoundByBoth]:
-        """Return the rates that both found the same resources of a query to carry."""
+        """Return the rates that both found for the same query and resources."""
         theirs = {(query, at): interval for query, at, interval in other.rates()}
         return [
             FoundByBoth(f"{query} with {base.resources}={at}", mine, theirs[query, at])
@@ -176,7 +176,7 @@ class Scalability:
         return course
 
     def _add(self, course: Course, result: TrialResult) -> None:
-        """Take in the next trial; what follows the search is the first trial again."""
+        """Add the next trial; after the search that is the first one again."""
         if course.open is None and self._grid.next(course.known) is None:
             course.again = result
             return
@@ -210,8 +210,8 @@ class Scalability:
     @property
     def _cut_by(self) -> str | None:
         """The objective on the lag that a trial may be cut short by."""
-        told = (each for each in self._objectives if each.metric.name == "lag.trend")
-        return next((str(each) for each in told if each.operator.startswith("<")), None)
+        bounds = (each for each in self._objectives if each.metric.name == "lag.trend")
+        return next((str(each) for each in bounds if each.operator.startswith("<")), None)
 
     def _trial(self, number: int, query: str, cell: Cell, repeat: int) -> TrialSpec:
         variant = self._run.variants[cell[0] * len(self._resources.values) + cell[1]]

@@ -37,15 +37,15 @@ def explain(points: Sequence[Point], resources: str, load: str) -> Explained:
         Curve(size=size, low=low, middle=middle, high=high, measured=size <= measured)
         for size, (low, middle, high) in found.curve
     )
-    told = (*_growth(found, resources, load), *_beyond(found, measured, resources, load))
-    return Explained(kind=found.kind, told=told, curve=curve, efficiencies=pairs)
+    sentences = (*_growth(found, resources, load), *_beyond(found, measured, resources, load))
+    return Explained(kind=found.kind, told=sentences, curve=curve, efficiencies=pairs)
 
 
 def _growth(found: Model, resources: str, load: str) -> Iterator[str]:
     parameters = found.parameters
     if found.kind == "linear":
         low, middle, high = (written(load, each) for each in parameters["each"])
-        yield f"each step of {resources} adds {middle} ({low} to {high}), by a line"
+        yield f"each step of {resources} adds {middle} ({low} to {high}), by a linear fit"
         return
     low, middle, high = (written(load, each) for each in parameters["one"])
     yield f"one by itself would carry {middle} ({low} to {high}), by the Universal Scalability Law"
@@ -56,7 +56,7 @@ def _growth(found: Model, resources: str, load: str) -> Iterator[str]:
 def _share(name: str, what: str, found: Range) -> str:
     low, middle, high = found
     if low < _LEAST:
-        return f"{name}: not to be distinguished from none, at most {100 * high:.2g} % {what}"
+        return f"{name}: indistinguishable from none, at most {100 * high:.2g} % {what}"
     return f"{name}: {100 * middle:.2g} % ({100 * low:.2g} to {100 * high:.2g} %) {what}"
 
 
@@ -68,6 +68,6 @@ def _beyond(found: Model, measured: float, resources: str, load: str) -> Iterato
     size, (low, middle, high) = found.curve[-1]
     low_, middle_, high_ = (written(load, each) for each in (low, middle, high))
     yield (
-        f"predicted, not measured: {size:g} {resources} ({BEYOND:g} times the most) would carry"
+        f"predicted, not measured: {size:g} {resources} ({BEYOND:g} times the largest) would carry"
         f" {middle_}, 90 % interval {low_} to {high_}"
     )

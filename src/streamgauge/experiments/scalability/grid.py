@@ -1,6 +1,6 @@
 """The search over a grid of loads and resources: which cell is next, and what was found.
 
-Pure functions of the cells that are known, so that a search goes on wherever it was interrupted.
+Pure functions of the cells that are known, so that an interrupted search can continue.
 Theodolite (Henning and Hasselbring, 2022) defines both questions: the demand of a load is the least
 resources with which it passes, the capacity of resources is the greatest load that passes.
 """
@@ -54,7 +54,7 @@ class Grid:
 
     @property
     def lines(self) -> int:
-        """How many places there are that the question is asked for."""
+        """How many places the question is asked for."""
         return self.loads if self.metric == "demand" else self.resources
 
     @property
@@ -78,14 +78,14 @@ class Grid:
         return None if step is None else self.cell(line, step)
 
     def _step(self, line: int, known: Known) -> int | None:
-        steps, told = self._candidates(line, known), self._told(line, known)
+        steps, outcomes = self._candidates(line, known), self._told(line, known)
         first = self._first(line, steps, known)
         if self.strategy == "full":
             after = [] if first is None else [*steps[steps.index(first) :]]
-            return next((step for step in (*after, *steps) if step not in told), None)
+            return next((step for step in (*after, *steps) if step not in outcomes), None)
         if self.strategy == "binary":
-            return self._bisected(steps, told, first)
-        return self._walked(steps, told, first)
+            return self._bisected(steps, outcomes, first)
+        return self._walked(steps, outcomes, first)
 
     def _first(self, line: int, steps: Sequence[int], known: Known) -> int | None:
         """Return the step to begin with, where that is not an end of the line.
@@ -125,7 +125,7 @@ class Grid:
     def _walked(
         self, steps: Sequence[int], told: Mapping[int, Outcome], first: int | None
     ) -> int | None:
-        """Walk up until the outcome changes; from a guess on also down, where that is the way."""
+        """Walk up until the outcome changes; from a guess also down, if the outcome says so."""
         demand = self.metric == "demand"
         way, until_pass = steps, demand
         if first is not None:
@@ -160,19 +160,19 @@ class Grid:
         return None
 
     def _optimum(self, line: int, known: Known) -> Optimum:
-        best, told = self._best(line, known), self._told(line, known)
+        best, outcomes = self._best(line, known), self._told(line, known)
         if self._step(line, known) is not None:
             return Optimum(best, None)
-        stopped = "untold" in told.values() or self._cap(line, known) is not None
+        stopped = "untold" in outcomes.values() or self._cap(line, known) is not None
         if self.metric == "demand":
             return Optimum(best, "harness" if best is None and stopped else "engine")
-        above = [told[step] for step in told if best is None or step > best]
+        above = [outcomes[step] for step in outcomes if best is None or step > best]
         if "fail" in above:
             return Optimum(best, "engine")
         return Optimum(best, "harness" if stopped else "list")
 
     def _best(self, line: int, known: Known) -> int | None:
-        passed = [step for step, told in self._told(line, known).items() if told == "pass"]
+        passed = [step for step, found in self._told(line, known).items() if found == "pass"]
         return (min if self.metric == "demand" else max)(passed, default=None)
 
     def _before(self, line: int, known: Known) -> int | None:
@@ -190,7 +190,7 @@ class Grid:
 
 
 def contradictions(known: Known) -> Iterator[tuple[Cell, Cell]]:
-    """Yield what passed with what failed although it had less load, or more resources."""
+    """Yield each cell that passed with one that failed despite less load or more resources."""
     for fixed in (0, 1):
         lines: dict[int, list[Cell]] = {}
         for cell in sorted(known):
@@ -205,7 +205,7 @@ def contradictions(known: Known) -> Iterator[tuple[Cell, Cell]]:
 
 
 def expected_trials(grid: Grid) -> int:
-    """Return how many cells a search takes of systems whose capacity grows with the resources.
+    """Return how many cells a search tries for systems whose capacity grows with the resources.
 
     The mean over systems from those that pass nothing to those that pass everything.
     """

@@ -19,7 +19,7 @@ class Judged:
 
     outcome: Outcome
     reason: str
-    """One sentence a person understands."""
+    """One sentence for people."""
     values: dict[str, float] = field(default_factory=dict)
     """Medians of the metrics that were bounded."""
     bounds: dict[str, float] = field(default_factory=dict)
@@ -31,37 +31,37 @@ def missing(results: Sequence[TrialResult], repeats: int) -> int:
 
     Wrong answers fail it at once.
     """
-    told = [result for result in results if not is_invalid(result)]
-    if any(result.correct.holds is False for result in told):
+    usable = [result for result in results if not is_invalid(result)]
+    if any(result.correct.holds is False for result in usable):
         return 0
     if len(results) > 1 and all(map(is_invalid, results[-2:])):
         return 0
-    return repeats - len(told)
+    return repeats - len(usable)
 
 
 def is_invalid(result: TrialResult) -> bool:
-    """Tell whether a trial says nothing of the engine: driver, clock or a service was the limit."""
+    """Return whether driver, clock or a service was the limit: that says nothing of the engine."""
     return decide(result).outcome == "invalid"
 
 
 def judge(results: Sequence[TrialResult], objectives: Sequence[Objective]) -> Judged:
-    """Decide a cell by its trials, of which none is missing any more."""
-    told = [result for result in results if not is_invalid(result)]
-    wrong = next((each for each in told if each.correct.holds is False), None)
+    """Decide a cell by its trials, once none of them is missing."""
+    usable = [result for result in results if not is_invalid(result)]
+    wrong = next((each for each in usable if each.correct.holds is False), None)
     if wrong is not None:
         return Judged("fail", wrong.correct.reason)
-    if not told or (len(results) > 1 and all(map(is_invalid, results[-2:]))):
+    if not usable or (len(results) > 1 and all(map(is_invalid, results[-2:]))):
         return Judged("untold", decide(results[-1]).reason)
     measured = {
-        each.metric.name: median(_value(each, result) for result in told) for each in objectives
+        each.metric.name: median(_value(each, result) for result in usable) for each in objectives
     }
-    sizes = _sizes(told)
+    sizes = _sizes(usable)
     values = {name: value for name, value in measured.items() if math.isfinite(value)}
     checked = [(each, each.check(values | sizes)) for each in objectives]
     limits = {each.metric.name: each.limit(sizes) for each in objectives}
     bounds = {name: limit for name, limit in limits.items() if limit is not None}
     missed = [result.reason for _, result in checked if not result.met]
-    died = next((each for each in told if each.status == "failed"), None)
+    died = next((each for each in usable if each.status == "failed"), None)
     if missed and died is not None and not values:
         missed = [(died.cause or "the engine died").partition("\n")[0]]
     reasons = missed or [result.reason for _, result in checked]
@@ -69,7 +69,7 @@ def judge(results: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ju
 
 
 def _value(objective: Objective, result: TrialResult) -> float:
-    """Return what was measured; the worst there is where the engine died or nothing was."""
+    """Return what was measured; the worst value if the engine died or nothing was measured."""
     worst = math.inf if objective.operator.startswith("<") else -math.inf
     if result.status == "failed":
         return worst

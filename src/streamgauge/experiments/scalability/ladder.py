@@ -42,7 +42,7 @@ class Ladder:
     values: tuple[str, ...]
     """As they are asked for."""
     sizes: tuple[float, ...]
-    """The same as numbers: records per second, seconds, bytes or how many."""
+    """The same as numbers: records per second, seconds, bytes or counts."""
 
 
 def read_ladder(text: str) -> Ladder:
@@ -51,7 +51,7 @@ def read_ladder(text: str) -> Ladder:
     Values that are listed may come in any order.
 
     Raises:
-        UsageError: There is no value, one of them is no number, or two are the same.
+        UsageError: There is no value, one of them is not a number, or two are the same.
     """
     factor, colon, listed = (part.strip() for part in text.partition(":"))
     if not (factor and colon and listed):
@@ -76,7 +76,7 @@ def size_of(factor: str, value: str) -> float:
         if size <= 0:
             raise UsageError(f"{factor}: {value} is not above 0", _EXAMPLES)
         return size
-    raise UsageError(f"{factor}: {value!r} is no number, so nothing can be searched", _EXAMPLES)
+    raise UsageError(f"{factor}: {value!r} is not a number, so nothing can be searched", _EXAMPLES)
 
 
 def written(factor: str, size: float) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// Draws what the server tells. All text goes in as text, never as markup.
+// Draws what the server sends. All text goes in as text, never as markup.
 
 const KEPT = 1800;
 const CLOCK_S = 0.001;
@@ -37,7 +37,7 @@ function duration(s) {
   if (Math.abs(s) < 0.9995) return digits(s * 1e3, 3) + " ms";
   return Math.abs(s) < 99.95 ? digits(s, 3) + " s" : clock(s) + " min";
 }
-function latency(s) { return s >= 0 && s < CLOCK_S ? "< 1 ms" : duration(s); } // what the broker's clock tells
+function latency(s) { return s >= 0 && s < CLOCK_S ? "< 1 ms" : duration(s); } // the resolution of the broker's clock
 function clock(s) {
   const whole = Math.max(0, Math.round(s));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -64,7 +64,7 @@ function notice(...children) {
   byId("notice").hidden = children.length === 0;
 }
 
-// ---- what the server says
+// ---- what the server sends
 
 function take(news) {
   seen.skew_s = news.now - Date.now() / 1000;
@@ -151,8 +151,8 @@ function endedTile(trial) {
   const figures = Object.entries(trial.metrics).map(([name, value]) => `${name.split(".").pop()} ${duration(value)}`);
   const kind = bad ? "bad" : verdicts.every((each) => each === true) ? "good" : "untold";
   const status = trial.status === "done" ? [] : [trial.status];
-  const told = [...status, ...figures, ...(bad && trial.reason ? [trial.reason] : [])];
-  return tile(kind, trial.number, verdicts.map((each) => MARKS.get(each)).join(""), asked(trial.kind), told.join(" · "));
+  const details = [...status, ...figures, ...(bad && trial.reason ? [trial.reason] : [])];
+  return tile(kind, trial.number, verdicts.map((each) => MARKS.get(each)).join(""), asked(trial.kind), details.join(" · "));
 }
 
 function tile(kind, number, marks, text, small) {
@@ -160,7 +160,7 @@ function tile(kind, number, marks, text, small) {
 }
 
 function finish(head) {
-  if (head.report && seen.running) return location.assign("/report.html"); // the stream stays until it is here
+  if (head.report && seen.running) return location.assign("/report.html"); // the stream stays open until it exists
   const words = `The run is ${head.status === "interrupted" ? "interrupted" : `over: ${head.status}`}. `;
   if (head.report) notice(words, element("a", { href: "/report.html" }, "Open the report"));
   else notice(words, head.last ? "There is no report." : "Its report is being written.");
@@ -171,7 +171,7 @@ function finish(head) {
 
 function linesOf(roles) { return roles.map((role) => ({ name: role, of: (s) => s.cpu[role] ?? null })); }
 
-function findRoles() { // an engine or a service may add some to those that are known
+function findRoles() { // an engine or a service may add some to the known ones
   const others = new Set(seen.samples.flatMap((s) => Object.keys(s.cpu)));
   for (const role of ROLES) others.delete(role);
   CPU.lines = linesOf([...ROLES, ...[...others].sort()]);
@@ -277,7 +277,7 @@ function path(samples, line, x, y) {
 }
 
 function shades(samples, x, height) {
-  // What is not measured is shaded.
+  // Shade what is not measured.
   const spans = [];
   samples.forEach((sample, i) => {
     if (sample.phase === "measure") return;
@@ -312,7 +312,7 @@ function ceiling(value) {
   return [1.2, 1.6, 2, 3, 4, 5, 6, 8, 10, 12].map((step) => step * power).find((step) => step >= value * 1.02);
 }
 
-// From the clock's resolution up, a power of ten in equal room: the first output of a cold engine is thousands of times slower than the rest.
+// From the clock's resolution up, each power of ten has the same room: the first output of a cold engine is thousands of times slower than the rest.
 function logarithmic(values) {
   const power = (value) => Math.log10(Math.max(value, CLOCK_S));
   const [low, high] = [Math.floor(power(Math.min(...values))), Math.ceil(power(Math.max(...values)))];

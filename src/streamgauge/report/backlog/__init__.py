@@ -1,1 +1,1 @@
-"""How backlogs that were worked off are shown, and window methods beside each other."""
+"""How backlogs that were worked off are shown, and window methods side by side."""

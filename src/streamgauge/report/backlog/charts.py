@@ -9,21 +9,21 @@ from typing import Any
 import altair as alt
 
 from streamgauge.experiments.backlog import BY_METHOD, Backlogs, WorkedOff
-from streamgauge.measure.window_methods import METHODS
+from streamgauge.measure.window_methods import METHODS, Method
 from streamgauge.report.charts.style import LABELS, PALETTE, SIGNS
 from streamgauge.report.charts.theme import chart_of, themed
 from streamgauge.report.charts.ticks import ticks
 
 _WIDTH, _HEIGHT = 270, 230
-_COLOURS = PALETTE[: len(METHODS)]
-_SHAPES = [SIGNS[name] for name in ("circle", "square", "up")]
+_COLOURS = dict(zip(METHODS, PALETTE[: len(METHODS)], strict=True))
+_SHAPES = dict(zip(METHODS, (SIGNS[name] for name in ("circle", "square", "up")), strict=True))
 _SIZE = "format(datum.value, '~r') + ' MiB'"
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a chart tells."""
+    """What a chart shows."""
 
     title: str
     note: str
@@ -34,14 +34,14 @@ class Told:
 CHARTS: Mapping[str, Told] = {
     "rate": Told(
         "records worked off per second, over overlapping windows",
-        "Points are trials. Lines are the model: a cost for each record and one for each addition"
-        " to a window, both fitted to the points of a method.",
+        "Points are trials. Lines are the model: a cost for each record and one for each addition,"
+        " both fitted to the points of a method.",
         LABELS["1/s"],
         lambda each: each.rate,
     ),
     "state": Told(
         "state, over overlapping windows",
-        "The most at a time, as the engine reports it: in memory, or in the files of RocksDB.",
+        "The maximum, as the engine reports it: in memory, or in the files of RocksDB.",
         _SIZE,
         lambda each: each.state_bytes / _MIB if each.state_bytes else None,
     ),
@@ -49,14 +49,14 @@ CHARTS: Mapping[str, Told] = {
 
 
 def panels(found: Backlogs) -> list[str]:
-    """Name what tells trials apart beside method and windows: a panel for each."""
+    """Name what distinguishes trials besides method and windows: a panel for each."""
     return list(dict.fromkeys(_panel(each) for each in found.worked_off if each.windows))
 
 
 def charts(found: Backlogs) -> dict[str, Told]:
     """Return the charts that have something to show: an engine may report no state."""
     of = [each for each in found.worked_off if each.windows]
-    return {name: told for name, told in CHARTS.items() if any(map(told.value, of))}
+    return {name: chart for name, chart in CHARTS.items() if any(map(chart.value, of))}
 
 
 def panel_chart(found: Backlogs, name: str, panel: str) -> alt.TopLevelMixin:
@@ -71,24 +71,25 @@ def picture_of_windows(found: Backlogs) -> alt.TopLevelMixin:
         alt.hconcat(
             *(
                 _drawn(found, name, panel).properties(
-                    title=panel or told.title, width=_WIDTH, height=_HEIGHT
+                    title=panel or chart.title, width=_WIDTH, height=_HEIGHT
                 )
                 for panel in panels(found)
             )
         )
-        for name, told in charts(found).items()
+        for name, chart in charts(found).items()
     ]
     return themed(alt.vconcat(*rows), _methods(found), picture=True)
 
 
 def _drawn(found: Backlogs, name: str, panel: str) -> alt.LayerChart:
-    told, methods = CHARTS[name], _methods(found)
-    points = [row for each in found.worked_off if each.windows and (row := _row(each, told))]
+    chart, methods = CHARTS[name], _methods(found)
+    points = [row for each in found.worked_off if each.windows and (row := _row(each, chart))]
     lines = list(_model(found)) if name == "rate" else []
     values = [row["value"] for row in (*points, *lines)]
-    x, y = _overlaps(points), _values(values, told.label)
-    colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=_COLOURS))
-    shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=_SHAPES))
+    x, y = _overlaps(points), _values(values, chart.label)
+    colours, shapes = ([of[each] for each in methods] for of in (_COLOURS, _SHAPES))
+    colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colours))
+    shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=shapes))
     signs = chart_of(_of(points, panel)).mark_point(filled=True, size=80, opacity=1)
     drawn = [signs.encode(x=x, y=y, color=colour, shape=shape, tooltip="says:N")]
     if lines:
@@ -114,7 +115,7 @@ def _values(values: Sequence[float], label: str) -> alt.Y:
 
 
 def _model(found: Backlogs) -> Iterator[dict[str, Any]]:
-    """Yield what the model says for each trial."""
+    """Yield what the model predicts for each trial."""
     costs = {cost.method: cost for cost in found.costs}
     for each in found.worked_off:
         if each.windows is not None and (cost := costs.get(each.windows.method)):
@@ -137,11 +138,11 @@ def _place(each: WorkedOff) -> dict[str, Any]:
 
 
 def _panel(each: WorkedOff) -> str:
-    """Name what tells trials apart beside method and window."""
+    """Name what distinguishes trials besides method and window."""
     other = {n: v for n, v in each.factors.items() if n not in {BY_METHOD, "P.window", "P.slide"}}
     return ", ".join(f"{name} {value}" for name, value in other.items())
 
 
-def _methods(found: Backlogs) -> list[str]:
+def _methods(found: Backlogs) -> list[Method]:
     there = {each.windows.method for each in found.worked_off if each.windows}
     return [method for method in METHODS if method in there]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NONE = "–"
 _Cell = tuple[str, float | None]
-"""A text, and the number that it stands for."""
+"""A text, and the number that it shows."""
 _CAPTION = "Backlogs worked off; CPU and state are the engine's, state as it reports it"
 
 
@@ -83,18 +83,18 @@ class BacklogView(View):
 
     def _figures(self) -> Iterator[tuple[Markup, Markup]]:
         assert isinstance(self.answer, Backlogs)
-        for name, told in charts(self.answer).items():
+        for name, shown in charts(self.answer).items():
             for place, panel in enumerate(panels(self.answer)):
                 chart = panel_chart(self.answer, name, panel)
-                title = f"{panel}: {told.title}" if panel else told.title
-                yield chart_figure(f"{name}{place}", chart, title, told.note)
+                title = f"{panel}: {shown.title}" if panel else shown.title
+                yield chart_figure(f"{name}{place}", chart, title, shown.note)
 
     def _costs(self) -> list[str]:
-        """Tell the model's costs."""
+        """Describe the model's costs."""
         costs = self.answer.costs if isinstance(self.answer, Backlogs) else ()
         return [
             f"{each.method}: {each.record_us:.1f} µs for a record and {each.addition_us:.2f} µs for"
-            " each addition to a window explain its rates best"
+            " each addition explain its rates best"
             for each in costs
         ]
 
@@ -103,7 +103,7 @@ class BacklogView(View):
         if not self._chosen:
             return Markup()
         rows = [[number(*cell) for cell in row] for row in self._auto_rows()]
-        caption = "The method that auto takes, and its rate by that of the best method"
+        caption = "The method that auto takes, and its rate divided by that of the best method"
         return join([table(self._auto_header, rows, caption=caption), tag("p", self._worst())])
 
     @property
@@ -126,14 +126,14 @@ class BacklogView(View):
         ]
 
     def _worst(self) -> str:
-        """Tell where `auto` takes the method that is furthest from the best one."""
+        """Say where `auto` takes the method that is furthest from the best one."""
         measured = [(each.of_best, each) for each in self._chosen if each.of_best is not None]
         if not measured:
             return "auto takes methods that were not measured"
         of_best, each = min(measured, key=lambda pair: pair[0])
         where = ", ".join(f"{name}={value}" for name, value in each.factors.items())
-        told = f"auto: {each.method}, {of_best:.2f} of the best"
-        return f"worst case: {told}{f', at {where}' if where else ''}"
+        taken = f"auto: {each.method}, {of_best:.2f} of the best"
+        return f"worst case: {taken}{f', at {where}' if where else ''}"
 
     @property
     def _queries(self) -> list[str]:

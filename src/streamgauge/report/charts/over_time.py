@@ -1,7 +1,7 @@
-"""Charts over a trial's time, without their data: those come in when a chart is drawn.
+"""Charts over a trial's time, without their data, which is added when a chart is drawn.
 
 Rows have a time or place `x`, a value `v`, their series `s`, its number `i`, colour `c` and dash
-`d`. No series is known by its colour only: they also differ by dash, by order or by their label.
+`d`. No series is identified by colour alone: they also differ by dash, by order or by their label.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from streamgauge.report.charts.time_charts import MARKS_IN_SIGHT, Chart
 from streamgauge.spec.values import Json
 
 _AXIS_WIDTH = 62
-"""The same for all charts, so that one time is in one place in all of them."""
+"""The same for all charts, so that a time is at the same place in all of them."""
 _WRITTEN = (FLOOR_MS, *(step * 10.0**power for power in range(7) for step in (1, 2, 5)))
-"""What stands beside a logarithmic axis of a picture."""
+"""The labels of a logarithmic axis of a picture."""
 _SECONDS: dict[str, Any] = {
     "title": None,
     "labelExpr": f"{PLAIN} + ' s'",
@@ -52,7 +52,7 @@ def time_spec(chart: Chart) -> Spec:
 
 
 def distribution_spec() -> Spec:
-    """Return the chart of percentiles over an axis that gives each further nine the same room."""
+    """Return the chart of percentiles on an axis that gives each further nine the same room."""
     nines = alt.Axis(values=NINES[:-1], labelExpr=PERCENT, title=None, labelFlush=True)
     lines = at_least(chart_of("rows"), FLOOR_MS).encode(
         x=alt.X("x:Q", scale=_ZOOMED, axis=nines),
@@ -66,7 +66,7 @@ def distribution_spec() -> Spec:
 def small_multiples(
     columns: int, title: str, subtitle: str, rows: Sequence[Json], series: Sequence[str]
 ) -> alt.TopLevelMixin:
-    """Return a picture of many trials: a dot for each of some latencies, of some kinds."""
+    """Return a picture of many trials: dots for some of their latencies, of some kinds."""
     dots = at_least(chart_of(rows), FLOOR_MS).mark_circle(size=9, opacity=0.55)
     named = [*series] if len(series) > 1 else None
     facet = alt.Facet(
@@ -130,7 +130,7 @@ def _layered(height: int, layers: Sequence[alt.Chart]) -> Spec:
 
 
 _SIGNALS = {"from": 0, "to": 1, "here": None}
-"""What the page's script sets: the ends of the time that is shown, and the cursor."""
+"""What the page's script sets: the ends of the visible time, and the cursor."""
 
 
 def _plain_time() -> alt.X:
@@ -138,7 +138,7 @@ def _plain_time() -> alt.X:
 
 
 def _by_line() -> dict[str, Any]:
-    """Tell series apart by what their rows say."""
+    """Distinguish series by fields of their rows."""
     return {
         "detail": "s:N",
         "color": alt.Color("c:N", scale=None),
@@ -152,7 +152,7 @@ def _marked(chart: alt.Chart, declared: Chart) -> alt.Chart:
         return chart.mark_area(fillOpacity=0.85, clip=True)
     if declared.shape == "points":
         return chart.mark_circle(size=9, opacity=0.65, clip=True)
-    # Round ends show a value that has none beside it as a dot.
+    # Round ends show a value without neighbours as a dot.
     return chart.mark_line(strokeCap="round", clip=True)
 
 
@@ -181,7 +181,7 @@ def _boundaries() -> alt.Chart:
         .transform_joinaggregate(all="count()")
         .transform_filter(f"datum.all <= {MARKS_IN_SIGHT}")
     )
-    # In pixels: with none in sight an axis would have nothing to go by.
+    # In pixels: with none in sight an axis would have no domain.
     return in_sight.mark_rule(color=QUIET, clip=True).encode(
         x=_pixels("scale('x', datum.x)"), y=_pixels("height - 8"), y2=_pixels("height")
     )
@@ -193,7 +193,7 @@ def _acts() -> alt.Chart:
 
 
 def _lines_beside(chart: Chart) -> list[alt.Chart]:
-    """Add the fitted line of the lag, and the number of cores beside what uses them."""
+    """Add the fitted line to the lag, and the number of cores to the charts of their use."""
     if chart.name in {"lag", "behind"}:
         line = chart_of("fit").mark_line(color=LOUD, strokeDash=[6, 3], clip=True)
         return [line.encode(x=_TIME, y="v:Q")]
@@ -204,7 +204,7 @@ def _lines_beside(chart: Chart) -> list[alt.Chart]:
 
 
 def _cursor() -> alt.Chart:
-    # In pixels: as a value of the axis it would take part in the axis' domain.
+    # In pixels: a value of the axis would extend the axis' domain.
     rule = chart_of([{}]).mark_rule(color=QUIET, clip=True)
     return rule.encode(x=_pixels("here === null ? -9 : scale('x', here)"))
 

@@ -30,7 +30,7 @@ def draw(folder: RunFolder, charts: Sequence[str] = ()) -> str:
 
     Args:
         folder: The run.
-        charts: Names of charts that are drawn instead, of one trial: of a search, where it ended.
+        charts: Names of charts of one trial to draw instead; of a search, the trial it ended with.
     """
     from vl_convert import vegalite_to_svg  # slow to load, and only needed here
 

@@ -1,4 +1,4 @@
-"""The latencies of several runs over each other, in a page and in a notebook."""
+"""The latencies of several runs in one chart, for a page and for a notebook."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALL = 0
 
 
 def curves(samples: Mapping[str, Sequence[Floats]]) -> alt.TopLevelMixin:
-    """Draw the percentiles of several runs over each other.
+    """Draw the percentiles of several runs in one chart.
 
     Args:
         samples: By the run's name, the latencies of each of its trials, in seconds.
@@ -59,7 +59,7 @@ def over_time(medians: Mapping[str, Sequence[tuple[Floats, Floats]]]) -> alt.Top
     """Draw the median latency of several runs over the measured time.
 
     Args:
-        medians: By the run's name, of each of its trials the times and the medians, in seconds.
+        medians: By the run's name, the times and the medians of each of its trials, in seconds.
     """
     points = [
         {"run": name, "trial": trial, "s": round(float(at_s), 2), "ms": _shown_ms(value_s)}
@@ -110,7 +110,7 @@ def _shown_ms(value_s: float) -> float:
 
 
 def _milliseconds(lines: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Choose what stands on the axis; below a millisecond the clock shows no difference."""
+    """Choose the labels of the axis; below a millisecond the clock shows no difference."""
     values = [each["ms"] for each in lines]
     found = [each for each in ticks(0.98 * min(values), 1.02 * max(values)) if each >= 1]
     return [FLOOR_MS, *found] if min(values) < 1 else found

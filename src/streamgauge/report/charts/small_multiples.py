@@ -1,4 +1,4 @@
-"""The picture of a run as its trials: the latencies of the first of them over time."""
+"""The picture of a run: the latencies of its first trials over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamgauge.report.page.run_view import RunView
 
 _DOTS = 300
-"""Of a trial: a picture in a text is small, and so should its file be."""
+"""Per trial: a picture in a text is small, and its file should be too."""
 _COLUMNS = 3
 _MOST = 9
 _SINGLE = "single outputs"

@@ -21,9 +21,9 @@ SIGNS = {
     "diamond": "M0,-1.2L1.2,0L0,1.2L-1.2,0Z",
     "cross": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
 }
-"""SVG paths round the origin, from -1 to 1, which Vega takes as shapes."""
+"""SVG paths around the origin, from -1 to 1, which Vega takes as shapes."""
 FLOOR_MS = 0.5
-"""Where a logarithmic axis shows what is below the clock's resolution of a millisecond."""
+"""Where a logarithmic axis shows values below the clock's resolution of a millisecond."""
 PLAIN = "format(datum.value, '~r')"
 LABELS: Mapping[Unit, str] = {
     "ms": f"datum.value < 1000 ? {PLAIN} + ' ms' : format(datum.value / 1000, '~r') + ' s'",
@@ -35,12 +35,12 @@ LABELS: Mapping[Unit, str] = {
     "MiB/s": f"{PLAIN} + ' MiB/s'",
     "": PLAIN,
 }
-"""What is written beside an axis, as Vega's expressions."""
+"""The labels of an axis, as Vega expressions."""
 LOG_MS = f"datum.value < 1 ? '< 1 ms' : ({LABELS['ms']})"
-"""The same of latencies on a logarithmic axis."""
+"""The same for latencies on a logarithmic axis."""
 PERCENT = (
     "datum.value == 0 ? '0' : datum.value < 1 ? '50 %'"
     " : format(100 - 100 * pow(10, -datum.value), '~r') + ' %'"
 )
 NINES = (0, 0.30103, *range(1, 9))
-"""Where the median and each further nine stand on an axis of percentiles."""
+"""Where the median and each further nine are on an axis of percentiles."""

@@ -1,4 +1,4 @@
-"""The looks of all charts: in a page, a picture and a notebook."""
+"""The look of all charts: in a page, a picture and a notebook."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Spec = dict[str, Any]
 def themed(
     chart: alt.TopLevelMixin, names: Iterable[str] | None = None, *, picture: bool = False
 ) -> alt.TopLevelMixin:
-    """Give a chart the looks that all charts share.
+    """Give a chart the look that all charts share.
 
     Args:
         chart: The chart.
-        names: What its legend says; long names get a line each. None for a chart without one.
-        picture: Whether it stands on its own in a page of text.
+        names: The entries of its legend; long names get a line each. None for no legend.
+        picture: Whether it is on its own in a page of text.
     """
     looks: alt.TopLevelMixin = (
         chart.configure(
@@ -69,7 +69,7 @@ def fitted(chart: alt.TopLevelMixin, height: int) -> alt.TopLevelMixin:
 
 
 def spec_of(chart: alt.TopLevelMixin) -> Spec:
-    """Return a chart in Vega-Lite, its data where it names them."""
+    """Return a chart in Vega-Lite, with its data in place."""
     with alt.data_transformers.enable(consolidate_datasets=False):
         spec: Spec = chart.to_dict()
     del spec["$schema"]  # an address on the network, which no reader needs
@@ -77,7 +77,7 @@ def spec_of(chart: alt.TopLevelMixin) -> Spec:
 
 
 def chart_of(rows: Iterable[Any] | str) -> alt.Chart:
-    """Begin a chart of rows, or of data of that name that come in when it is drawn."""
+    """Begin a chart of rows, or of data of that name, which is added when it is drawn."""
     return alt.Chart(
         alt.NamedData(name=rows) if isinstance(rows, str) else alt.InlineData(values=list(rows))
     )

@@ -14,11 +14,11 @@ STEPS: Sequence[Sequence[float]] = (
     (1, 1.2, 1.4, 1.6, 1.8, *(halves / 2 for halves in range(4, 20))),
     [tenths / 10 for tenths in range(10, 100)],
 )
-"""What is written on a logarithmic axis, by power of ten: from far apart to close together."""
+"""Labels of a logarithmic axis for each power of ten: from far apart to close together."""
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers between two others, as far apart as leaves enough of them."""
+    """Return round numbers in a range: as far apart as possible, but enough of them."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in STEPS:
         found = [step * 10.0**power for power in powers for step in steps]

@@ -1,4 +1,4 @@
-"""The charts over time that every trial has, as far as its files tell enough."""
+"""The charts over time that every trial has, if its files hold enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Section = Literal["rates", "latency", "resources"]
 Shape = Literal["lines", "areas", "points"]
 
 MARKS_IN_SIGHT = 150
-"""More boundaries of batches than this at once would be a curtain before the chart."""
+"""More boundaries of batches than this at once would cover the chart."""
 _RISING = (0, 2, 1, 5)
 """Colours of p50, p95, p99 and max; their lines never cross, so their order tells them apart."""
 
@@ -28,7 +28,7 @@ class Chart:
     shape: Shape = "lines"
     log: bool = False
     wide: bool = False
-    """Whether it takes the whole width where two would fit beside each other."""
+    """Whether it takes the whole width where two would fit side by side."""
     colours: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
     """Places in the palette, in the order of the series."""
     dashed: bool = False
@@ -44,7 +44,7 @@ TIME_CHARTS = (
         "1/s",
         dashed=True,
     ),
-    Chart("output", "Output rate", "Outputs per second, by the time they came.", "rates", "1/s"),
+    Chart("output", "Output rate", "Outputs per second, by the time they arrived.", "rates", "1/s"),
     Chart(
         "lag",
         "Lag",
@@ -64,8 +64,8 @@ TIME_CHARTS = (
     Chart(
         "behind",
         "Behind",
-        "Age of the oldest input whose output was not there yet; shown where an engine reports its"
-        " lag in records too seldom.",
+        "Age of the oldest input whose output had not arrived yet; shown if an engine reports its"
+        " lag in records too rarely.",
         "rates",
         "s",
         wide=True,
@@ -82,15 +82,15 @@ TIME_CHARTS = (
     Chart(
         "delay",
         "Scheduler delay",
-        "How much later than its trigger a batch began, because the one before took longer.",
+        "How much later than its trigger a batch began, because the previous one took longer.",
         "rates",
         "ms",
     ),
     Chart(
         "latency",
         "Latency",
-        "From the latest input to the output, by the time that input was due; percentiles as far"
-        " as the outputs carry them.",
+        "From the latest input to the output, by the time that input was due; percentiles for"
+        " which there are enough outputs.",
         "latency",
         "ms",
         log=True,
@@ -119,7 +119,7 @@ TIME_CHARTS = (
     Chart(
         "processing_latency",
         "Processing-time latency",
-        "From the time at which the engine took in the latest input: without the wait before.",
+        "From the time at which the engine took in the latest input: without the wait before that.",
         "latency",
         "ms",
         log=True,

@@ -1,4 +1,4 @@
-"""Charts of costs over the load: stacked by task, as lines, and what is sent per record."""
+"""Charts of costs over the load: stacked by task, as lines, and the bytes sent per record."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _bars(points: Sequence[Point], *, shares: bool = False) -> alt.Chart:
         y=alt.Y("value:Q", stack="zero", axis=axis),
         color=alt.Color("task:N", scale=scale),
         order=alt.Order("rank:Q"),
-        tooltip=["task:N", "at:N", "told:N"],
+        tooltip=["task:N", "at:N", "cost:N"],
     )
     return encoded
 
@@ -158,7 +158,7 @@ def _rows(
             "at": place,
             "rank": rank,
             "value": sum(each.share * 100 if shares else each.cost * _MICRO for each in costs),
-            "told": f"{format_duration(sum(each.cost for each in costs))} per record",
+            "cost": f"{format_duration(sum(each.cost for each in costs))} per record",
         }
         for rank, (name, costs) in enumerate(parts)
     ]

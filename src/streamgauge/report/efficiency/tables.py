@@ -36,7 +36,7 @@ def cost_tables(points: Sequence[Point]) -> Iterator[CostTable]:
 
 
 def task_names(points: Sequence[Point]) -> list[str]:
-    """Return the tasks that matter anywhere, the dearest of the last point first; `total` leads."""
+    """Return the tasks that matter at any point, by their cost at the last; `total` comes first."""
     shares: dict[str, float] = {}
     for point in points:
         for each in point.tasks:
@@ -62,7 +62,7 @@ def _by(backends: Sequence[str]) -> str:
 
 
 def line_rows(lines: Sequence[Line]) -> list[list[str]]:
-    """Return a row for each line that rises or lies high enough to be seen."""
+    """Return a row for each line that is steep enough to be seen."""
     highest = max((each.per_record for each in lines), default=0.0)
     several = len({each.profiled_by for each in lines}) > 1
     return [
@@ -80,7 +80,7 @@ def line_rows(lines: Sequence[Line]) -> list[list[str]]:
 
 
 def group_name(line: Line) -> str:
-    """Name what a line shares with those of other tasks: what was varied beside the load."""
+    """Name what a line shares with those of other tasks: what was varied besides the load."""
     others = "".join(f"{name}={value}, " for name, value in line.factors.items())
     return f"{others}by {' and '.join(line.profiled_by) or 'no back end'}"
 
@@ -89,7 +89,7 @@ LINE_HEADER = ["query", "task", "per record", "cores at no load", "R²"]
 
 
 def deviations(points: Sequence[Point]) -> str | None:
-    """Tell how much the shares of tasks differ between repeats; None without repeats."""
+    """Describe how much the shares of tasks differ between repeats; None without repeats."""
     found = [
         (each.share_deviation, each.task, place)
         for point, place in zip(points, places(points), strict=True)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COSTS = "CPU time per input record, by task; means over the repeats."
 _SHARES = "The same as shares of all CPU time."
 _LINES = "CPU time per second, by task; points are loads, lines are fitted by least squares."
-_NETWORK = "Bytes through all network interfaces per input record, both ways, of everything here."
+_NETWORK = "Bytes through all network interfaces of this machine per input record, both ways."
 
 
 class EfficiencyView(View):
@@ -46,7 +46,7 @@ class EfficiencyView(View):
 
     @cached_property
     def points(self) -> Sequence[Point]:
-        """Return what was concluded of each trial."""
+        """Return what was concluded about each trial."""
         return self.answer.points if isinstance(self.answer, Efficiency) else ()
 
     def terminal(self) -> Iterator[RenderableType]:
@@ -58,8 +58,8 @@ class EfficiencyView(View):
         if rows := self._lines():
             yield Text("\nCPU time as a line over the load", style="bold")
             yield _drawn(LINE_HEADER, rows)
-        if told := deviations(self.points):
-            yield Text(f"  {told}")
+        if spread := deviations(self.points):
+            yield Text(f"  {spread}")
 
     def sentence(self) -> str:
         """Say what an event costs."""
@@ -68,11 +68,11 @@ class EfficiencyView(View):
         last = self.points[-1]
         total, *tasks = last.tasks
         dearest = f", most of it for {tasks[0].task} ({tasks[0].share:.0%})" if tasks else ""
-        told = (
+        cost = (
             f"At {format_rate(last.rate)} a record of {last.query} costs"
             f" {format_duration(total.cost)} of CPU time{dearest}."
         )
-        return " ".join([*(stamp.sentence for stamp in self.stamps()), told])
+        return " ".join([*(stamp.sentence for stamp in self.stamps()), cost])
 
     def findings(self, run: RunView) -> Markup:
         """Draw costs and shares over the load."""
@@ -85,8 +85,8 @@ class EfficiencyView(View):
         ]
         if rows := self._lines():
             tables.append(table(LINE_HEADER, rows, caption="CPU time as a line over the load"))
-        told = deviations(self.points)
-        last = tag("p", told, class_="aside") if told else Markup()
+        spread = deviations(self.points)
+        last = tag("p", spread, class_="aside") if spread else Markup()
         return tag("section", tag("h2", "What an event costs"), join([*figures, *tables, last]))
 
     def data(self, run: RunView) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""The entries of a chart's legend, in HTML: there they wrap and follow the page's colours."""
+"""The entries of a chart's legend, in HTML, where they wrap and follow the page's colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamgauge.report.page.markup import tag
 
 
 def sign_key(colour: str, path: str, says: str) -> Markup:
-    """Make the entry of what is drawn as a sign."""
+    """Make the entry of something drawn as a sign."""
     return tag("li", sign(colour, path), says)
 
 
@@ -23,7 +23,7 @@ def sign(colour: str, path: str) -> Markup:
 
 
 def line_key(colour: str, says: str, dash: Sequence[int] = ()) -> Markup:
-    """Make the entry of what is drawn as a line."""
+    """Make the entry of something drawn as a line."""
     line = tag(
         "line",
         x2="22",

@@ -1,4 +1,4 @@
-"""HTML by functions: whatever is not markup already is escaped."""
+"""HTML by functions, which escape everything that is not markup already."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = '<td class="number"'
 def tag(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
     """Make an element; `class_` is written class and `data_value` data-value.
 
-    An attribute that is True stands without a value, one that is None or False not at all.
+    An attribute that is True is written without a value; None and False are left out.
     """
     written = join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
@@ -25,8 +25,8 @@ def tag(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
 
 
 def code(name: str, text: str, **attributes: str) -> Markup:
-    """Make an element whose content is no markup and cannot end it: a script, a style, data."""
-    return tag(name, Markup(text), **attributes)  # noqa: S704 - who calls it sees to that
+    """Make an element whose content is not markup and cannot end it: a script, a style, data."""
+    return tag(name, Markup(text), **attributes)  # noqa: S704 - callers ensure that
 
 
 def join(parts: Iterable[str]) -> Markup:
@@ -43,7 +43,7 @@ def data(name: str, value: Json) -> Markup:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, class_: str = ""
 ) -> Markup:
-    """Make a table that can be sorted and scrolled; cells that are no `td` become one."""
+    """Make a table that can be sorted and scrolled; cells that are not a `td` become one."""
     cells = [[_cell(cell) for cell in row] for row in rows]
     numbers = [cell.startswith(_NUMBER) for cell in cells[0]] if cells else [False] * len(header)
     head = [

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const page = document.getElementById("page") ? read("page") : {}; // a page of its own charts has none
+  const page = document.getElementById("page") ? read("page") : {}; // a page with charts of its own has none
   const make = (name, attributes, ...content) => {
     const svg = ["svg", "line", "rect", "circle"].includes(name);
     const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -29,7 +29,7 @@
     d: dashed ? page.dashes[place % page.dashes.length] : [],
   });
 
-  // Round numbers on a logarithmic axis, as far apart as leaves enough of them; none below the clock's.
+  // Round numbers on a logarithmic axis, as far apart as possible, but enough of them; none below the clock's resolution.
   const roundNumbers = (values) => {
     const [low, high] = [Math.min, Math.max].map((choose) => values.reduce((a, b) => choose(a, b)));
     const powers = Array.from({ length: Math.ceil(Math.log10(high)) + 1 }, (_, power) => 10 ** power);
@@ -82,7 +82,7 @@
       whole.datasets = datasets;
       whole.layer = whole.layer.filter(({ data }) => data.values || datasets[data.name].length);
       if (datasets.rows.every(({ v }) => !v)) {
-        // Otherwise nothing at all would be drawn half-way up.
+        // Otherwise zeros would be drawn half-way up.
         for (const { data, encoding } of whole.layer) if (data.name === "rows" && encoding.y.scale.zero) encoding.y.scale.domain = [0, 1];
       }
       for (const { data, mark, encoding } of whole.layer) {
@@ -186,7 +186,7 @@
     }
   }
 
-  // What the legend names beside the series, if the chart has it.
+  // What the legend names besides the series, if the chart has it.
   const beside = (figure, spec, { charts, limit }) => {
     const named = { outside: figure.classList.contains("wide") && "not measured", fit: charts.fit && "fitted slope", limit: limit.length && `${limit[0].v} cores`, boundaries: charts.boundaries && (charts.boundaries.t.length > page.marks ? "start of a batch (zoom in)" : "start of a batch"), acts: charts.acts && (charts.acts.says.length > 1 ? "done on purpose" : charts.acts.says[0]) };
     return spec.layer.filter(({ data }) => named[data.name])
@@ -205,18 +205,18 @@
     return readouts;
   };
 
-  // A line ends where nothing is known for longer than that.
+  // A line breaks where nothing is known for longer than that.
   const withGaps = (line, longest) => line.flatMap((row, k) => k && row.x - line[k - 1].x > longest ? [{ ...row, x: line[k - 1].x, v: null }, row] : [row]);
 
   const places = (columns) => (columns?.t ?? []).map((x) => ({ x }));
 
-  // One run: the charts of the trial that is chosen, and the distribution of all of them.
+  // One run: the charts of the chosen trial, and the distribution of all trials.
   class Run {
     constructor(element) {
       this.name = element.dataset.run;
       this.element = element;
-      const told = element.querySelector("output.cursor");
-      this.time = new Group((cursor) => { told.textContent = cursor === null ? "" : `at ${cursor.toFixed(this.time.step < 1 ? 1 : 0)} s`; });
+      const readout = element.querySelector("output.cursor");
+      this.time = new Group((cursor) => { readout.textContent = cursor === null ? "" : `at ${cursor.toFixed(this.time.step < 1 ? 1 : 0)} s`; });
       this.nines = new Group(() => {});
       this.round = 0;
       this.work = Promise.resolve();
@@ -240,7 +240,7 @@
       await this.show(chosen.value);
       await this.distribute();
     }
-    // One trial after the other; of those that were chosen meanwhile only the last is drawn.
+    // One trial after the other; only the last of those chosen meanwhile is drawn.
     show(number) {
       const round = ++this.round;
       this.work = this.work.catch(() => {}).then(() => this.redraw(number, round));
@@ -303,7 +303,7 @@
     }
   }
 
-  // A chart by itself, whose data are part of it.
+  // A chart by itself, with its data in it.
   const drawAlone = (figure) => {
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { disableDefaultStyle: true } };
     return vegaEmbed(figure.querySelector(".chart"), read(figure.dataset.spec), options);

@@ -57,6 +57,6 @@ def _view(folder: RunFolder, name: str, most_charted: int) -> RunView:
 def _charted(
     featured: Collection[int], results: Sequence[TrialResult], most: int
 ) -> Sequence[TrialResult]:
-    """Choose the first trials, but before all those that are featured."""
+    """Choose the featured trials, then the first of the others."""
     chosen = sorted(results, key=lambda result: result.spec.number not in featured)[:most]
     return [result for result in results if result in chosen]

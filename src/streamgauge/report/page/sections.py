@@ -27,7 +27,7 @@ _COUNTS = ("expected", "correct", "wrong", "missing", "duplicate", "unexpected",
 
 
 def verdict(run: RunView) -> Markup:
-    """Say what came out, with everything that must be known before a chart is looked at."""
+    """Say what came out, with everything to know before looking at a chart."""
     record, view = run.record, run.of_experiment
     unreadable = [text for trial in run.views for text in trial.unreadable]
     shown = conclusion.warnings(view, unreadable)
@@ -43,7 +43,7 @@ def verdict(run: RunView) -> Markup:
 
 
 def about(record: RunRecord) -> Markup:
-    """Say in a line which run it is, where its name stands above."""
+    """Say in a line which run it is; its name is above."""
     return tag("p", " · ".join([record.spec.subject, *_facts_of(record)]), class_="aside")
 
 

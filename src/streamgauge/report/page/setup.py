@@ -23,7 +23,7 @@ _FIELDS = dict.fromkeys(RESOURCES, "resources")
 
 
 def differences(spec: RunSpec) -> list[tuple[str, str, str, str]]:
-    """Return what was set to something else than its default: name, value, default, origin."""
+    """Return the settings that differ from their defaults: name, value, default, origin."""
     found = []
     for name, origin in spec.origins.items():
         field = _FIELDS.get(name, f"{name}_s" if f"{name}_s" in RunSpec.model_fields else name)
@@ -56,13 +56,13 @@ def versions(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def services(spec: RunSpec) -> str:
-    """Tell where the services were."""
+    """Say where the services ran."""
     given = [f"{name} at {address}" for name, address in spec.services.items()]
     return ", ".join(given) if given else "embedded, everything on this machine"
 
 
 def instances(results: Sequence[TrialResult]) -> list[tuple[str, str]]:
-    """Tell into how many instances the engine was cut, and on which hosts they ran."""
+    """Say into how many instances the engine was cut, and on which hosts they ran."""
     cuts = dict.fromkeys(
         each.spec.resources.told() for each in results if each.spec.resources.instances is not None
     )
@@ -100,7 +100,7 @@ def _resource(name: str, value: int | None) -> str:
 def _options(spec: RunSpec) -> dict[str, tuple[str, str]]:
     """Return value and default of each of the experiment's parameters."""
     usual = {}
-    if spec.experiment in registry.names("experiments"):  # else its package is gone by now
+    if spec.experiment in registry.names("experiments"):  # otherwise its package is gone
         experiment = registry.load("experiments", spec.experiment)
         usual = experiment.parameters.model_construct().model_dump(mode="json")
     return {

@@ -1,4 +1,4 @@
-"""The shell of a page: one file with everything in it, which asks nothing of the network."""
+"""The shell of a page: one file with everything in it, which needs no network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from streamgauge.report.page.markup import code, join, tag
 
-# The same shapes in every place, so that no verdict is shown by colour only.
+# The same shapes in every place, so that no verdict is shown by colour alone.
 _SHAPES = Markup(
     '<svg class="shapes" aria-hidden="true"><defs>'
     '<symbol id="yes" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" class="ground"/>'
@@ -38,8 +38,8 @@ def make_page(
         title: What the browser shows.
         body: The content of `main`.
         data: What the page's script reads.
-        library: What `chart_library` returned; nothing for a page without charts.
-        further: A script of what only this page has.
+        library: What `chart_library` returned; empty for a page without charts.
+        further: A script that only this page needs.
     """
     style = _file("page.css")
     scripts = [*filter(None, [library]), _file("page.js"), *filter(None, [further])]
@@ -106,6 +106,6 @@ def _file(name: str) -> str:
 
 
 def _inside_script(code: str) -> str:
-    r"""Let no text in a script end it: `<\/` is the same to JavaScript."""
+    r"""Keep any text in a script from ending it: `<\/` is the same to JavaScript."""
     # Line ends as a browser reads them, since the policy holds a hash of what it reads.
     return code.replace("</script", "<\\/script").replace("\r\n", "\n").replace("\r", "\n")

@@ -23,7 +23,7 @@ from streamgauge.units import format_rate
 
 _NOTE = "The median of the trials that count, and the range from the smallest to the largest."
 _FEW = 12
-"""Values of a factor that all find room on its axis."""
+"""The most values of a factor that all fit on its axis."""
 _WIDE = 20
 """From this ratio of the largest to the smallest on, values are drawn on a logarithmic axis."""
 _SCALED = {
@@ -39,7 +39,7 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
 
     Args:
         folders: The runs; only trials that count are shown.
-        name: The metric, as `latency.p99`.
+        name: The metric, such as `latency.p99`.
         factor: One of `history.FACTORS`.
         path: File of the page.
     """
@@ -59,7 +59,7 @@ def write_sweep(folders: Sequence[RunFolder], name: str, factor: str, path: Path
 def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevelMixin:
     """Draw the points of one machine, each with its range from smallest to largest trial.
 
-    A factor that is a number or a date gives a line per series, one of names bars side by side.
+    A factor that is a number or a date gives a line per series; names give bars side by side.
     """
     declared = metric(name)
     scale, unit = _SCALED.get(declared.unit, (1.0, declared.unit))
@@ -76,7 +76,7 @@ def sweep_chart(points: Sequence[Point], name: str, factor: str) -> alt.TopLevel
 
 
 def _values(ends: Sequence[float], unit: str, *, may_be_log: bool) -> dict[str, Any]:
-    """Place values from zero, or on a logarithmic axis where few large ones would hide the rest."""
+    """Place values from zero, or on a logarithmic axis if a few large ones would hide the rest."""
     words = LABELS["ms"] if unit == "ms" else LABELS["1/s"] if unit == "1/s" else _label(unit)
     axis: dict[str, Any] = {"title": None, "labelExpr": words, "tickCount": 6}
     scale: dict[str, Any] = {"zero": True}

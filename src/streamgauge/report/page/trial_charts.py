@@ -1,6 +1,6 @@
-"""The parts of a report that are looked at: which trial, its charts, and what they are drawn from.
+"""The visual parts of a report: the choice of a trial, its charts, and their data.
 
-The page's script draws; here is the frame of every chart, and its data.
+The page's script draws; this module makes the frame of every chart, and its data.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def run_data(run: RunView) -> Iterator[Markup]:
 
 
 def distribution_lines(views: Sequence[TrialView]) -> Json:
-    """Return a line per trial, and where a trial was repeated a bold one of all its repeats."""
+    """Return a line per trial, and for a repeated trial a bold one of all its repeats."""
     groups: dict[str, list[Histogram]] = {}
     for view in views:
         if view.histogram is not None and view.histogram.total:
@@ -150,7 +150,7 @@ def _choice(run: RunView, view: TrialView, chosen: bool) -> Markup:
 
 
 def first_shown(run: RunView) -> TrialView:
-    """Choose the first trial that the run's view features, else that left something to draw."""
+    """Choose the first trial that the run's view features, or the first with something to draw."""
     featured = run.of_experiment.featured()
     found = (view for view in run.views if view.result.spec.number in featured)
     drawn = (view for view in run.views if view.charts)
@@ -174,6 +174,6 @@ def _figure(chart: Chart) -> Markup:
 def _distribution_figure(views: Sequence[TrialView]) -> Markup:
     tried = [(view.result.spec.query, view.result.spec.rate) for view in views]
     several = len(set(tried)) < len(tried)
-    bold = " Thin is one trial, bold are all its repeats together." if several else ""
+    bold = " Thin: one trial; bold: all its repeats together." if several else ""
     note = tag("p", f"{_DISTRIBUTION}{bold}", class_="aside")
     return figure("Percentiles of latency", note, class_="distribution")

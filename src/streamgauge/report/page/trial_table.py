@@ -20,7 +20,7 @@ _LONG = 1_000_000
 
 
 def trials_table(run: RunView, results: Sequence[TrialResult], family: str, caption: str) -> Markup:
-    """Make a table of trials with a family of latencies; nothing where there are no trials."""
+    """Make a table of trials with a family of latencies; empty if there are no trials."""
     # The mode last: a phone shows the verdicts without scrolling.
     varied = differing([result.spec for result in results])
     header = ["#", "query", "rate", *varied, "valid", "correct", "kept up"]
@@ -30,7 +30,7 @@ def trials_table(run: RunView, results: Sequence[TrialResult], family: str, capt
 
 
 def link_to_charts(run: RunView, trial: int, text: str) -> str:
-    """Let a text lead to the charts of a trial, where it has some."""
+    """Link a text to the charts of a trial, if it has some."""
     if all(view.result.spec.number != trial for view in run.views):
         return text
     return tag("a", text, href=f"#{run.name}-charts", data_trial=str(trial))

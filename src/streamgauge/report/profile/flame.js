@@ -1,5 +1,5 @@
 "use strict";
-// Flame graphs: a click zooms into a box, a word finds boxes, a task leaves only what belongs to it.
+// Flame graphs: a click zooms into a box, a word finds boxes, a task hides what does not belong to it.
 (() => {
   const HIGH = 18;
   const WHOLE = 1e6;
@@ -53,7 +53,7 @@
       return parts[best];
     }
 
-    // Places all boxes that are wide enough to be seen: below the zoomed one its carriers, full width.
+    // Places all boxes that are wide enough to be seen: below the zoomed one its callers, full width.
     place(width) {
       const drawn = [];
       const line = [];

@@ -1,4 +1,4 @@
-"""The boxes of a flame graph, as small as the page's script can read them."""
+"""The boxes of a flame graph, in a compact form for the page's script."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from streamgauge.report.profile.profiled import Profiled
 from streamgauge.spec.values import Json
 
 _WHOLE = 1_000_000
-"""What the width of everything is written as."""
+"""The width of everything."""
 
 
 def flame_data(of: Profiled) -> dict[str, Json]:
-    """Return boxes by the CPU time that they stand for, in millionths of all of it."""
+    """Return boxes with their CPU time, in millionths of the total."""
     assigned = assign(of.profile.stacks, of.tasks, of.profile.plan)
     made = flame(of.profile.stacks, assigned.task, len(assigned.tasks), of.profile.weights)
     scale = _WHOLE / made.total if made.total else 0.0
@@ -37,7 +37,7 @@ def flame_data(of: Profiled) -> dict[str, Json]:
 
 
 def colours(of: Profiled) -> dict[str, str]:
-    """Return the colour of each of the dearest tasks; the others share a quiet one."""
+    """Return the colours of the most expensive tasks; the others share a quiet one."""
     names = [row.task for row in of.rows()]
     bright = [each for each in PALETTE if each != QUIET]
     return dict(zip(names, bright, strict=False))

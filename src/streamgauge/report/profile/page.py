@@ -1,4 +1,4 @@
-"""A profile on a page: a stacked bar, a table of tasks, a flame graph to look into."""
+"""A profile on a page: a stacked bar, a table of tasks, a flame graph to explore."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from streamgauge.results.folder import RunFolder
 from streamgauge.spec.trial import TrialResult
 
 MOST_DRAWN = 4
-"""Profiles of a page that have a flame graph; each takes some hundred kilobytes."""
+"""Profiles of a page that have a flame graph; each takes a few hundred kilobytes."""
 _HOW_TO_READ = (
-    "CPU time is the kernel's, by thread; samples of stacks share it out to tasks. In the flame"
-    " graph a box is as wide as the CPU time in it and in what it called; below it is who called"
-    " it. Click to zoom, Escape to go back."
+    "The kernel counts CPU time by thread; samples of stacks divide it among tasks. In the flame"
+    " graph a box is as wide as the CPU time in it and in what it called; its caller is below it."
+    " Click to zoom, Escape to go back."
 )
 
 
@@ -36,7 +36,7 @@ def run_profiles(folder: RunFolder, results: Sequence[TrialResult]) -> list[Prof
 
 
 def section(profiles: Sequence[Profiled], name: str) -> Markup:
-    """Make the section of a run's profiles; nothing where there is none."""
+    """Make the section of a run's profiles; empty if there are none."""
     if not profiles:
         return Markup()
     parts = [_profile(each, f"{name}-flame-{place}") for place, each in enumerate(profiles)]

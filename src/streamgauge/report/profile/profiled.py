@@ -1,4 +1,4 @@
-"""A profile with what its tasks cost, of a trial or of any running program."""
+"""A profile of a trial or of any running program, with what its tasks cost."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Profiled:
-    """One profile, and by which tasks it is looked at."""
+    """One profile, and the tasks that it is divided into."""
 
     title: str
     profile: Profile
     tasks: Tasks
     events: float | None
-    """Input records meanwhile; None where they are not counted."""
+    """Input records during the profile; None if they were not counted."""
 
     @cached_property
     def told(self) -> Costs:
@@ -52,22 +52,22 @@ class Profiled:
 
     @property
     def unit(self) -> str:
-        """In what costs are written."""
+        """The unit of costs."""
         return "CPU per record" if self.events else "CPU time"
 
     @property
     def cycles_unit(self) -> str | None:
-        """In what cycles are written; None where the processor counts none."""
+        """The unit of cycles; None where the processor counts none."""
         if not self.profile.record.counters.get("cycles"):
             return None
         return f"cycles{' per record' if self.events else ''} by CPU share"
 
     def rows(self) -> list[Row]:
-        """Return a row for each task, the dearest first."""
+        """Return a row for each task, the most expensive first."""
         return [self._row(each.task, each) for each in self.told.by_task()]
 
     def roles(self) -> list[Row]:
-        """Return a row for each role, the dearest first."""
+        """Return a row for each role, the most expensive first."""
         return [self._row(each.role, each) for each in self.told.by_role()]
 
     def total(self) -> str:
@@ -75,36 +75,36 @@ class Profiled:
         return self._write(self.told.cpu_s)
 
     def facts(self) -> str:
-        """Say in a line what the figures are made of."""
-        record, told = self.profile.record, self.told
-        cores = told.cpu_s / record.seconds if record.seconds else 0.0
+        """Say in a line what the figures are based on."""
+        record, totals = self.profile.record, self.told
+        cores = totals.cpu_s / record.seconds if record.seconds else 0.0
         hz = {name: f" at {rate:g} Hz" for name, rate in record.hz.items()}
         by = " and ".join(f"{name}{hz.get(name, '')}" for name in self.profile.backends)
         return (
-            f"{by or 'nothing to look at'}, {format_count(told.samples)} samples over"
+            f"{by or 'nothing to profile'}, {format_count(totals.samples)} samples over"
             f" {format_duration(record.seconds)}, {cores:.2f} cores; tasks by {self.tasks.name}"
         )
 
     def counters(self) -> str:
-        """Tell what the processor counted."""
+        """Describe what the processor counted."""
         found = self.profile.record.counters
         if not found:
             return "hardware counters: none here"
         per = self.events or 1.0
-        told = [f"{name} {format_count(value / per)}" for name, value in found.items()]
+        shown = [f"{name} {format_count(value / per)}" for name, value in found.items()]
         if found.get("cycles") and "instructions" in found:
-            told.append(f"instructions per cycle {found['instructions'] / found['cycles']:.2f}")
-        return f"hardware counters{' per record' if self.events else ''}: {', '.join(told)}"
+            shown.append(f"instructions per cycle {found['instructions'] / found['cycles']:.2f}")
+        return f"hardware counters{' per record' if self.events else ''}: {', '.join(shown)}"
 
     def overhead(self) -> str:
-        """Tell what profiling itself cost."""
+        """Describe what profiling itself cost."""
         own = f"py-spy and perf used {format_duration(self.profile.record.own_cpu_s)} of CPU time"
         measured = self.profile.record.overhead
-        told = "not measured here: run with --profile overhead" if measured is None else measured
-        return f"cost of profiling: {told}; {own}"
+        shown = "not measured here: run with --profile overhead" if measured is None else measured
+        return f"cost of profiling: {shown}; {own}"
 
     def doubts(self) -> Iterator[str]:
-        """Tell what to know before the figures are believed."""
+        """Yield what to know before trusting the figures."""
         yield from self.profile.record.notes
         if self.profile.lost:
             share = self.profile.lost / (self.profile.lost + self.told.samples)
@@ -119,7 +119,7 @@ class Profiled:
             yield "jfr sees no garbage collection, compilation or native code"
 
     def unmatched(self) -> str | None:
-        """Tell the most frequent leaves that no pattern fits."""
+        """List the most frequent leaves that match no pattern."""
         if not self.told.unmatched:
             return None
         count = sum(samples for _, samples in self.told.unmatched)
@@ -130,7 +130,7 @@ class Profiled:
 
     def as_json(self) -> dict[str, Json]:
         """Return everything for scripts, costs in seconds."""
-        told, record = self.told, self.profile.record
+        totals, record = self.told, self.profile.record
         return {
             "title": self.title,
             "tasks_file": self.tasks.name,
@@ -138,15 +138,15 @@ class Profiled:
             "hz": dict(record.hz),
             "seconds": record.seconds,
             "events": self.events,
-            "cpu_s": told.cpu_s,
-            "samples": told.samples,
+            "cpu_s": totals.cpu_s,
+            "samples": totals.samples,
             "lost": self.profile.lost,
             "own_cpu_s": record.own_cpu_s,
             "overhead": None if record.overhead is None else record.overhead.model_dump(),
             "counters": dict(record.counters),
-            "costs": [self._json(each) for each in told.costs],
-            "unmatched": dict(told.unmatched),
-            "unused": [f"{each.task}: {each.fits.pattern}" for each in told.unused],
+            "costs": [self._json(each) for each in totals.costs],
+            "unmatched": dict(totals.unmatched),
+            "unused": [f"{each.task}: {each.fits.pattern}" for each in totals.unused],
             "notes": [*self.doubts()],
         }
 

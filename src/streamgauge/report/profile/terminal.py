@@ -28,10 +28,10 @@ def render(of: Profiled) -> Iterator[RenderableType]:
     small = [row for row in rows if row.share < _LEAST]
     if small:
         share = sum(row.share for row in small)
-        yield Text(f"  and {len(small)} more with {share:.2%} in all", style="dim")
+        yield Text(f"  and {len(small)} more with {share:.2%} in total", style="dim")
     if len(of.roles()) > 1:
-        told = ", ".join(f"{row.task} {row.cost} ({row.share:.1%})" for row in of.roles())
-        yield Text(f"  by role: {told}")
+        roles = ", ".join(f"{row.task} {row.cost} ({row.share:.1%})" for row in of.roles())
+        yield Text(f"  by role: {roles}")
     if (unmatched := of.unmatched()) is not None:
         yield Text(f"  {unmatched}", style="dim")
     yield from (Text(f"  note: {text}", style="yellow") for text in of.doubts())

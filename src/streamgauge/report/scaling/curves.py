@@ -37,7 +37,7 @@ class Curve:
 
     @property
     def points(self) -> list[tuple[Point, float]]:
-        """The points that have an answer, with it."""
+        """The points that have an answer, each with its answer."""
         found = ((point, point.found_size) for point in self.search.points)
         return [(point, size) for point, size in found if size is not None]
 
@@ -54,7 +54,7 @@ class Curve:
         ]
 
     def proportional(self) -> list[Json]:
-        """Return the line from nothing through the first point: as if each size added the same."""
+        """Return the line from zero through the first point: as if each size added the same."""
         if len(self.points) < 2:
             return []
         (first, size), *_, (last, _) = self.points
@@ -64,7 +64,7 @@ class Curve:
 
 
 def curves_chart(curves: Sequence[Curve]) -> alt.LayerChart:
-    """Draw what was found over what it was asked for, and what linear scaling would be."""
+    """Draw what was found over what it was asked for, and linear scaling to compare."""
     names = [curve.name for curve in curves]
     colours = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
     shapes = [[*SIGNS.values()][place % len(SIGNS)] for place in range(len(names))]

@@ -48,12 +48,12 @@ def _named(run: RunView, answer: Scaling) -> list[tuple[str, Search]]:
 
 
 def _section(run: RunView, answer: Scaling, search: Search, name: str) -> Markup:
-    told = [tag("p", f"{line[:1].upper()}{line[1:]}.", class_="aside") for line in remarks(search)]
+    notes = [tag("p", f"{line[:1].upper()}{line[1:]}.", class_="aside") for line in remarks(search)]
     return tag(
         "section",
         tag("h2", f"{answer.metric.capitalize()}: {search.query}"),
         tag("p", f"{search.conclusion[:1].upper()}{search.conclusion[1:]}."),
-        *told,
+        *notes,
         *_figures(run, answer, search, name),
         _grid(answer, search) if search.tried else Markup(),
         _trials(run, search) if search.tried else Markup(),

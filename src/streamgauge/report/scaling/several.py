@@ -21,17 +21,17 @@ from streamgauge.results.answers import read_answer
 from streamgauge.results.folder import RunFolder
 
 OVER: Mapping[str, Metric] = {"load": "demand", "resources": "capacity"}
-"""What is shown over it."""
+"""The metric that is shown over each."""
 _NOTE = {
-    "demand": "The least resources with which each load passed; dotted, as if each load took the"
+    "demand": "The least resources with which each load passed; dotted: as if each load took the"
     " same.",
-    "capacity": "The greatest load that passed; dotted, as if each size added the same.",
+    "capacity": "The greatest load that passed; dotted: as if each size added the same.",
 }
 
 
 @dataclass(frozen=True)
 class _Told:
-    """A search with the name that tells it from the others."""
+    """A search with the name that distinguishes it from the others."""
 
     name: str
     answer: Scaling
@@ -46,14 +46,16 @@ def write_curves(folders: Sequence[RunFolder], over: str, path: Path) -> None:
         over: `load` or `resources`.
         path: File of the page.
     """
-    told = [*_told(folders, OVER[over])]
-    factors = {(each.answer.load, each.answer.resources) for each in told}
+    searches = [*_told(folders, OVER[over])]
+    factors = {(each.answer.load, each.answer.resources) for each in searches}
     title = f"{OVER[over].capitalize()} over {over}"
     body: list[Markup] = [tag("h1", title)]
     charts: list[Markup] = []
     for load, resources in sorted(factors):
         alike = [
-            each for each in told if (each.answer.load, each.answer.resources) == (load, resources)
+            each
+            for each in searches
+            if (each.answer.load, each.answer.resources) == (load, resources)
         ]
         chart = themed(
             curves_chart([_curve(each) for each in alike]).properties(width="container", height=320)
@@ -64,7 +66,7 @@ def write_curves(folders: Sequence[RunFolder], over: str, path: Path) -> None:
         )
         charts.append(drawn)
         body.append(shown)
-    body += [_table(told), _equal_cores(told)]
+    body += [_table(searches), _equal_cores(searches)]
     write_for_user(path, make_page(title, body, charts, chart_library()))
 
 
@@ -84,7 +86,7 @@ def _told(folders: Sequence[RunFolder], metric: Metric) -> Iterator[_Told]:
 
 
 def _names(folders: Sequence[RunFolder]) -> list[str]:
-    """Tell runs apart by what differs in their settings, else by their names."""
+    """Name runs by the settings in which they differ, and by their ids if that is not enough."""
     specs = [folder.record().spec for folder in folders]
     settings = [
         {
@@ -98,12 +100,12 @@ def _names(folders: Sequence[RunFolder]) -> list[str]:
     ]
     names = dict.fromkeys(name for each in settings for name in each)
     differ = [name for name in names if len({each.get(name) for each in settings}) > 1]
-    told = [
+    texts = [
         "".join(f", {name}={each[name]}" for name in differ if name in each) for each in settings
     ]
-    if len(set(told)) == len(told):
-        return told
-    return [f"{text}, {folder.name}" for text, folder in zip(told, folders, strict=True)]
+    if len(set(texts)) == len(texts):
+        return texts
+    return [f"{text}, {folder.name}" for text, folder in zip(texts, folders, strict=True)]
 
 
 def _curve(told: _Told) -> Curve:
@@ -120,7 +122,7 @@ def _table(told: Sequence[_Told]) -> Markup:
 
 
 def _equal_cores(told: Sequence[_Told]) -> Markup:
-    """Compare what carries most with the same number of cores, however they are cut."""
+    """Compare the loads that the same number of cores carries, however they are divided."""
     rows = [
         [each.name, number(f"{cost.cores:g}", cost.cores), cost.load, cost.resources]
         for each in told

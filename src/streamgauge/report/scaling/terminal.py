@@ -21,7 +21,7 @@ def render(answer: Scaling, search: Search, ceiling: float | None) -> Iterator[R
     if search.tried:
         yield _grid(answer, search)
     if ceiling is not None:
-        yield Text(f"  harness ceiling (noop): {ceiling:,.0f}/s and input stream", style="dim")
+        yield Text(f"  harness ceiling (noop): {ceiling:,.0f}/s per input stream", style="dim")
     yield Text.assemble("  ", (search.query, "bold"), ": ", (search.conclusion, "bold"))
     yield from (Text(f"  {line}") for line in remarks(search))
     if search.costs:
@@ -29,12 +29,12 @@ def render(answer: Scaling, search: Search, ceiling: float | None) -> Iterator[R
 
 
 def remarks(search: Search) -> Iterator[str]:
-    """Tell what explains what was found, and what speaks against it."""
+    """Yield what explains the findings, and what contradicts them."""
     if search.explained is not None:
         yield from search.explained.told
         for pair in search.explained.efficiencies:
             yield f"scaling efficiency from {pair.less:g} to {pair.more:g}: {pair.value:.2f}"
-    yield from (f"contradiction: {told}" for told in search.contradictions)
+    yield from (f"contradiction: {each}" for each in search.contradictions)
     yield from search.disagreements
     if search.drift is not None:
         yield search.drift.told

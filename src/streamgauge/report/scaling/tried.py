@@ -30,7 +30,7 @@ def told(tried: Tried) -> str:
 
 
 def grid_rows(answer: Scaling, search: Search) -> tuple[list[str], list[list[str]]]:
-    """Return the resources, and a row for each load with what came of each of them."""
+    """Return the resources, and a row for each load with the outcome of each of them."""
     loads = _ordered(answer.load, {each.load for each in search.tried})
     resources = _ordered(answer.resources, {each.resources for each in search.tried})
     cells = {(each.load, each.resources): told(each) for each in search.tried}

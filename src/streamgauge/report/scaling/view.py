@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from streamgauge.report.page.run_view import RunView
 
-_CAPTION = "Trials of what was found; latency in the measured span"
+_CAPTION = "Trials that the answers rest on; latency in the measured span"
 _WIDTH, _HEIGHT = 460, 300
 
 
 class ScalabilityView(View):
-    """A run of such searches; one that has concluded nothing yet is shown as its trials."""
+    """A run of such searches; it is shown as its trials until it has an answer."""
 
     @cached_property
     def scaling(self) -> Scaling | None:
@@ -36,7 +36,7 @@ class ScalabilityView(View):
         return self.answer if isinstance(self.answer, Scaling) else None
 
     def stamps(self) -> list[Stamp]:
-        """Say that a survey is one."""
+        """Mark a survey."""
         asked = ScalabilityParameters.model_validate(self.record.spec.experiment_options)
         return [*super().stamps(), *([SURVEY] if asked.survey else [])]
 
@@ -49,11 +49,11 @@ class ScalabilityView(View):
             yield from terminal.render(self.scaling, search, self.record.ceiling(search.query))
 
     def sentence(self) -> str:
-        """Say in a line each what the searches found."""
+        """Say what the searches found, in one line each."""
         if self.scaling is None:
             return super().sentence()
-        told = (f"{search.query}: {search.conclusion}." for search in self.scaling.searches)
-        return "\n".join([*(stamp.sentence for stamp in self.stamps()), *told])
+        found = (f"{search.query}: {search.conclusion}." for search in self.scaling.searches)
+        return "\n".join([*(stamp.sentence for stamp in self.stamps()), *found])
 
     def badges(self) -> list[verdict.Badge]:
         """Return how each search ended, and the verdicts of the trials that its answer rests on."""
@@ -65,15 +65,15 @@ class ScalabilityView(View):
         return [*ended, *made]
 
     def doubts(self) -> list[str]:
-        """Tell why a verdict is not true, only where an answer rests on the trial."""
+        """Return why verdicts do not hold, only for trials that an answer rests on."""
         if self.scaling is None:
             return super().doubts()
-        told = verdict.doubts(self._carrying(), (), overloaded=True)
+        about_trials = verdict.doubts(self._carrying(), (), overloaded=True)
         found = (each.contradictions for each in self.scaling.searches)
-        return [*told, *(text for several in found for text in several)]
+        return [*about_trials, *(text for several in found for text in several)]
 
     def featured(self) -> set[int]:
-        """Return the trials that what was found rests on."""
+        """Return the trials that the answers rest on."""
         return {result.spec.number for result in self._carrying()}
 
     def numbers_trials(self) -> bool:
@@ -81,7 +81,7 @@ class ScalabilityView(View):
         return self.scaling is not None
 
     def trials(self, run: RunView) -> Markup:
-        """Show those that what was found rests on: the search itself shows all."""
+        """Show the trials that the answers rest on; the search itself shows all."""
         if self.scaling is None:
             return super().trials(run)
         return trials_table(run, self._carrying(), "latency", _CAPTION)

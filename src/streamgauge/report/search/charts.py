@@ -33,11 +33,11 @@ _MARGIN = 0.06
 
 @dataclass(frozen=True)
 class Sign:
-    """How the trials of one kind are drawn, so that no verdict is shown by its colour only."""
+    """How the trials of one kind are drawn, so that no verdict is shown by its colour alone."""
 
     colour: str
     path: str
-    """An SVG path round the origin, from -1 to 1."""
+    """An SVG path around the origin, from -1 to 1."""
 
 
 SIGN_OF: Mapping[Kind, Sign] = {
@@ -57,11 +57,11 @@ class Point:
     rate: float
     kind: Kind
     says: str
-    """What is shown where the cursor is."""
+    """What is shown at the cursor."""
     latency_ms: float | None = None
 
     def row(self) -> Json:
-        """Return what Vega-Lite gets."""
+        """Return the row for Vega-Lite."""
         floored = None if self.latency_ms is None else max(self.latency_ms, FLOOR_MS)
         return {
             "trial": self.trial,
@@ -151,7 +151,7 @@ def _order(trials: Sequence[int]) -> alt.X:
 
 
 def _logarithmic(label: str, values: Sequence[float]) -> dict[str, Any]:
-    """Return axis and scale of values, with round numbers beside them."""
+    """Return axis and scale of values, with round numbers as labels."""
     margin = max(_LEAST_MARGIN, (max(values) / min(values)) ** _MARGIN)
     low, high = min(values) / margin, max(values) * margin
     axis = alt.Axis(

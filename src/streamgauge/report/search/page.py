@@ -31,10 +31,10 @@ from streamgauge.units import format_duration, format_rate
 
 _HEIGHT = 270
 _RATES = (
-    "The rates in the order in which they were tried, on a logarithmic axis. What is shaded lies"
-    " between the highest rate that held and the lowest that did not."
+    "The rates in the order in which they were tried, on a logarithmic axis. The shaded area"
+    " lies between the highest rate that held and the lowest that did not."
 )
-_GUESS = " The guess is where it caught up with its backlog."
+_GUESS = " The guess is the rate at which it caught up with its backlog."
 _LATENCY = "p95 of the {} at each rate, both axes logarithmic."
 
 
@@ -50,7 +50,7 @@ class SearchView:
 
     @property
     def ceiling(self) -> float | None:
-        """The rate that `noop` kept up with on this machine, if anybody has looked."""
+        """The rate that `noop` kept up with on this machine, if it was measured."""
         return self.run.record.ceiling(self.search.query)
 
     @property
@@ -63,10 +63,10 @@ class SearchView:
         }
         if False not in has_event_time:
             return "event-time latency"
-        return "event-time latency, or else latency," if True in has_event_time else "latency"
+        return "event-time latency, or otherwise latency," if True in has_event_time else "latency"
 
     def points(self) -> list[Point]:
-        """Return the trials for the chart of rates; the last guess has a place if it caught up."""
+        """Return the trials for the chart of rates; the last guess is in it if it caught up."""
         made = []
         for trial in self.trials:
             rate = self.search.catch_up if trial.kind == "guess" else trial.rate
@@ -75,7 +75,7 @@ class SearchView:
         return made
 
     def latencies(self) -> list[Point]:
-        """Return the trials that tell a latency; the age of a backlog is none."""
+        """Return the trials that have a latency; the age of a backlog is not one."""
         made = []
         for trial in self.trials:
             p95_s = _latency_s(self.result(trial), "p95")
@@ -89,7 +89,7 @@ class SearchView:
         return next((each for each in self.run.results if each.spec.number == trial.number), None)
 
     def _says(self, trial: ShownTrial) -> str:
-        """Tell what a trial was and what came of it, in a line each."""
+        """Describe a trial and its outcome, in one line each."""
         if trial.kind == "guess":
             return f"#{trial.number} {trial.role}\n{trial.reason}"
         p95_s = _latency_s(self.result(trial), "p95")
@@ -177,7 +177,7 @@ def _found_line(view: SearchView) -> Iterator[Markup]:
 
 
 def _table(view: SearchView) -> Markup:
-    header = ["#", "rate", "what for", "verdict", "p50", "p95", "p99", "reason"]
+    header = ["#", "rate", "purpose", "verdict", "p50", "p95", "p99", "reason"]
     caption = f"Trials of the search; {view.kind_of_latency} in the measured span"
     return table(
         header, [[*_row(view, trial)] for trial in view.trials], caption=caption, class_="tried"
@@ -201,6 +201,6 @@ def _row(view: SearchView, trial: ShownTrial) -> Iterator[str]:
 
 
 def _latency_s(result: TrialResult | None, statistic: str) -> float | None:
-    """Return the event-time latency; of a trial without one the latency."""
+    """Return the event-time latency, or the latency of a trial without one."""
     found = result.metrics if result else {}
     return found.get(f"event_latency.{statistic}", found.get(f"latency.{statistic}"))

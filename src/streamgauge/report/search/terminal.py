@@ -1,6 +1,6 @@
 """The search for a rate in the terminal: its trials in their order, then what it found.
 
-The latencies at that rate are a table in the columns in which Karimov et al. print theirs.
+The latencies at that rate are a table with the columns of Karimov et al.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def render(search: SearchAnswer, ceiling: float | None = None) -> Iterator[Rende
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("rate", justify="right", no_wrap=True)
-    table.add_column("what for", no_wrap=True)
+    table.add_column("purpose", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("reason")
     for trial in search.trials:

@@ -22,11 +22,11 @@ class ShownTrial:
     kind: Kind
     reason: str
     was_repeated: bool
-    """Whether it was tried once more, because this time said nothing about the rate."""
+    """Whether it was tried once more, because this attempt said nothing about the rate."""
 
 
 def latency_trials(search: SearchAnswer) -> Sequence[int]:
-    """Return the numbers of the trials that tell the latency at and below the rate found."""
+    """Return the numbers of the trials that give the latency at and below the rate found."""
     return [each.trial for each in search.latency]
 
 

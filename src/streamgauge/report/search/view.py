@@ -28,15 +28,15 @@ _CAPTION = "The rate that was found, and what followed; event-time latency in th
 
 
 class SearchesView(View):
-    """A run of searches; one that has concluded nothing yet is shown as its trials."""
+    """A run of searches; it is shown as its trials until it has an answer."""
 
     @cached_property
     def searches(self) -> Sequence[SearchAnswer]:
-        """Return what was concluded of each query."""
+        """Return what was concluded about each query."""
         return self.answer.searches if isinstance(self.answer, Searches) else ()
 
     def stamps(self) -> list[Stamp]:
-        """Say that a survey is one."""
+        """Mark a survey."""
         asked = SearchParameters.model_validate(self.record.spec.experiment_options)
         return [*super().stamps(), *([SURVEY] if asked.survey else [])]
 
@@ -53,16 +53,16 @@ class SearchesView(View):
             yield from terminal.render_latencies(search, self.results)
 
     def sentence(self) -> str:
-        """Say in a line each what the searches found."""
+        """Say what the searches found, in one line each."""
         if not self.searches:
             return super().sentence()
-        told = (f"{search.query}: {search.conclusion}." for search in self.searches)
-        return "\n".join([*(stamp.sentence for stamp in self.stamps()), *told])
+        found = (f"{search.query}: {search.conclusion}." for search in self.searches)
+        return "\n".join([*(stamp.sentence for stamp in self.stamps()), *found])
 
     def badges(self) -> list[verdict.Badge]:
         """Return how each search ended, and the verdicts of the trials that its answer rests on.
 
-        A search overloads an engine on purpose: that it did not keep up is no verdict.
+        A search overloads an engine on purpose, so not keeping up is not a verdict.
         """
         if not self.searches:
             return super().badges()
@@ -72,14 +72,14 @@ class SearchesView(View):
         return [*ended, *made]
 
     def doubts(self) -> list[str]:
-        """Tell why a verdict is not true, only where an answer rests on the trial."""
+        """Return why verdicts do not hold, only for trials that an answer rests on."""
         if not self.searches:
             return super().doubts()
         objectives = self.record.spec.objectives
         return verdict.doubts(self._carrying(), objectives, overloaded=True)
 
     def featured(self) -> set[int]:
-        """Return the trials that tell the latency at the rates that were found, and after."""
+        """Return the trials that give the latency at the rates that were found, and after."""
         return {trial for search in self.searches for trial in latency_trials(search)}
 
     def numbers_trials(self) -> bool:
@@ -87,11 +87,11 @@ class SearchesView(View):
         return bool(self.searches)
 
     def trials(self, run: RunView) -> Markup:
-        """Show those that tell the latency, by which a search decides: it shows all itself."""
+        """Show the trials that give the latency by which a search decides; it shows all itself."""
         if not self.searches:
             return super().trials(run)
-        told = self.featured()
-        shown = [result for result in self.results if result.spec.number in told]
+        featured = self.featured()
+        shown = [result for result in self.results if result.spec.number in featured]
         return trials_table(run, shown, "event_latency", _CAPTION)
 
     def findings(self, run: RunView) -> Markup:

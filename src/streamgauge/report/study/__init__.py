@@ -1,1 +1,1 @@
-"""How studies of the broker are shown: a table of what it took, and when it stamped it."""
+"""How studies of the broker are shown: a table of what it took in, and its append times."""

@@ -12,7 +12,7 @@ from streamgauge.units import format_count, format_duration, format_rate, format
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: what is read, and by what it is sorted."""
+    """One cell: its text, and the value by which it is sorted."""
 
     text: str
     value: float | None = None
@@ -56,7 +56,7 @@ class Column:
     write: Callable[[float], str]
 
     def cell(self, result: TrialResult) -> Cell:
-        """Return what a trial has of it."""
+        """Return the cell of a trial."""
         value = result.metrics.get(self.metric)
         return Cell("–") if value is None else Cell(self.write(value), value)
 
@@ -121,13 +121,13 @@ def _way(result: TrialResult) -> dict[str, Cell]:
 
 
 def _differing(ways: Sequence[Mapping[str, Cell]]) -> list[str]:
-    """Name what needs a column: the rate always, all else where the trials differ."""
+    """Name what needs a column: always the rate, the others where the trials differ."""
     names = ways[0] if ways else ["offered"]
     return [name for name in names if name == "offered" or len({way[name] for way in ways}) > 1]
 
 
 def _agreed(ways: Sequence[Mapping[str, Cell]]) -> list[tuple[str, Cell]]:
-    """Return what all trials have in common, and needs no column."""
+    """Return what all trials have in common, which needs no column."""
     differing = _differing(ways)
     return [
         (name, cell) for name, cell in (ways[0] if ways else {}).items() if name not in differing

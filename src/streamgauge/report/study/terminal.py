@@ -1,4 +1,4 @@
-"""Studies of the broker in the terminal: what it took, and when it stamped it."""
+"""Studies of the broker in the terminal: what it took in, and its append times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLUMNS = 100
 
 
 def render(table: StudyTable) -> Iterator[RenderableType]:
-    """Show a study: in what all trials agree, then a row for each."""
+    """Show a study: what all trials have in common, then a row for each."""
     yield Text(table.same, style="dim")
     yield _drawn(table)
 
@@ -33,7 +33,7 @@ def charts(folder: RunFolder, results: Sequence[TrialResult]) -> Iterator[Text]:
 
 
 def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS) -> list[str]:
-    """Draw a rising series as lines of text, the highest first; a line a step where they fit."""
+    """Draw a rising series as lines of text, the highest first; one line per step if they fit."""
     highest = max(*values, 1)
     rows = min(rows, highest + 1)
     height = [value * (rows - 1) // highest for value in values]
@@ -45,7 +45,7 @@ def draw_steps(values: Sequence[int], columns: int = _COLUMNS, rows: int = _ROWS
 
 
 def _drawn(table: StudyTable) -> Table:
-    """Draw a table that is Markdown as well, to be pasted."""
+    """Draw a table that is also Markdown, to paste elsewhere."""
     drawn = Table(box=box.MARKDOWN)
     for name in table.header:
         drawn.add_column(name, justify="right")

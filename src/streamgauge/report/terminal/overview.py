@@ -25,7 +25,7 @@ def render(folder: RunFolder) -> RenderableType:
 
 
 def _instances(spec: RunSpec) -> str:
-    """Tell of the executors; how many is in the table where it was varied."""
+    """Describe the executors; if their number was varied, the table shows it."""
     varied = any(name.startswith("instance") for name in spec.vary)
     return "instances as varied" if varied else spec.resources.told()
 

@@ -1,4 +1,4 @@
-"""Runs in the columns of the tables in which publications print theirs."""
+"""Runs as tables with the columns of publications."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def render_as(folder: RunFolder, name: str) -> Iterator[RenderableType]:
 def _espbench_2021(folder: RunFolder) -> Iterator[RenderableType]:
     """Show latencies as table 4.4 of Hesse's dissertation: a row for each query and rate.
 
-    Repeats are averaged, as there; windows count from their end. A row without a valid and right
-    trial has no figures.
+    Repeats are averaged, as there; windows count from their end. A row without a valid and
+    correct trial has no figures.
     """
     table = Table(box=box.MARKDOWN)
     table.add_column("Query")
@@ -49,7 +49,7 @@ def _espbench_2021(folder: RunFolder) -> Iterator[RenderableType]:
     for group in groups:
         table.add_row(*_espbench_row(group, varied))
     yield table
-    yield Text(f"means over the repeats that are valid and right; {_BROKEN}: none is", "dim")
+    yield Text(f"means over the valid and correct repeats; {_BROKEN}: there are none", "dim")
 
 
 def _espbench_row(group: Repeats, varied: Sequence[str]) -> Iterator[str]:
@@ -73,4 +73,4 @@ def _published(result: TrialResult, statistic: str) -> float | None:
 TABLES: Mapping[str, Callable[[RunFolder], Iterator[RenderableType]]] = {
     "espbench-2021": _espbench_2021
 }
-"""By the name of the preset that asks as the publication did."""
+"""By the name of the preset of the publication."""

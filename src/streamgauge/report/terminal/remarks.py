@@ -1,4 +1,4 @@
-"""What is not as it should be of the trials, below their table in the terminal."""
+"""What is wrong with the trials, below their table in the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamgauge.spec.trial import TrialResult
 
 
 def remarks(results: Sequence[TrialResult], objectives: Sequence[str]) -> Iterator[Text]:
-    """Tell what is not as it should be, once; that a quick run is one was said already."""
+    """Yield what is wrong, each once; a quick run was already marked as one."""
     for group in repeats(results):
         by_reason: dict[str, list[TrialResult]] = {}
         for result in group.trials:

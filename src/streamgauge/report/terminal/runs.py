@@ -24,7 +24,7 @@ def _in_line(text: str) -> str:
 
 
 def entry(folder: RunFolder, record: RunRecord) -> dict[str, Json]:
-    """Return what a line says of a run, for scripts."""
+    """Return what a line says about a run, for scripts."""
     spec = record.spec
     return {
         "run": record.id,

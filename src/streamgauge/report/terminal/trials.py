@@ -23,14 +23,14 @@ Write = Callable[[float], str]
 
 
 def render_trials(results: Sequence[TrialResult]) -> Iterator[RenderableType]:
-    """Show trials, then what a reader has to know of the figures."""
+    """Show trials, then what a reader has to know about the figures."""
     if not results:
         yield Text("  no trial has ended yet")
         return
     groups = repeats(results)
     yield _table(groups)
     if any(group.several for group in groups):
-        yield Text("  ×n: the median of that many repeats, below it their range", style="dim")
+        yield Text("  ×n: the median of n repeats, with their range below", style="dim")
     yield from (_since_window_end(group) for group in groups if group.values("window_latency.max"))
     yield from (_of_growing(group) for group in groups if _intermediate(group))
 
@@ -66,7 +66,7 @@ def _row(group: Repeats, varied: Sequence[str]) -> Iterator[RenderableType]:
 
 
 def _mark(found: Sequence[bool | None]) -> Text:
-    """Tell a verdict; where repeats differ, of how many it holds."""
+    """Show a verdict; if repeats differ, for how many of them it holds."""
     if len(set(found)) == 1:
         return Text(MARKS[found[0]], _STYLES[found[0]])
     style = _STYLES[False if False in found else None]
@@ -74,7 +74,7 @@ def _mark(found: Sequence[bool | None]) -> Text:
 
 
 def _figure(values: Sequence[float], write: Write) -> Text:
-    """Write a figure; of several the median, and below it their range in its unit."""
+    """Write a figure; for several the median, and below it their range in its unit."""
     if not values:
         return Text("–")
     middle = write(median(values))
@@ -98,7 +98,7 @@ def _unit(text: str) -> str:
 
 
 def _since_window_end(group: Repeats) -> Text:
-    """Tell the latency of windows as it is published; the table's begins with the last record."""
+    """Show the published latency of windows; the table's latency begins with the last record."""
     found = {name: group.values(f"window_latency.{name}") for name in _SHOWN}
     words = ", ".join(f"{name} {_in_words(values)}" for name, values in found.items() if values)
     return Text(f"  {named(group.spec)} from the window's end: {words}")
@@ -109,7 +109,7 @@ def _intermediate(group: Repeats) -> float:
 
 
 def _of_growing(group: Repeats) -> Text:
-    """Tell how many outputs were right, but of answers that were still to grow."""
+    """Show how many outputs were right, but belonged to answers that were still to grow."""
     words = format_count(_intermediate(group))
     return Text(f"  {named(group.spec)}: {words} of the outputs are intermediate")
 

@@ -1,4 +1,4 @@
-"""Administration of a Kafka cluster: all that is asked of it apart from records."""
+"""Administration of a Kafka cluster: everything except records."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ APPEND_TIME = "LogAppendTime"
 REQUEST_S = 10.0
 CONNECT_S = 15.0
 LOG = logging.getLogger(__name__)
-LOG.addHandler(logging.NullHandler())  # else Python prints what librdkafka says of each attempt
+LOG.addHandler(logging.NullHandler())  # otherwise Python prints librdkafka's message each time
 NO_GROUP_YET = (
     KafkaError.GROUP_ID_NOT_FOUND,
-    # The broker makes room for groups when it is asked for the first one.
+    # The broker prepares for groups only when asked for the first one.
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def is_up(endpoint: KafkaEndpoint, cluster_id: str, brokers: int = 1) -> bool:
-    """Tell whether this very cluster answers, whole; a stranger may have taken the port."""
+    """Return whether this cluster answers, complete; another program may have taken the port."""
     try:
         admin = AdminClient(endpoint.client_settings(**_IMPATIENT), logger=LOG)
         found = admin.list_topics(timeout=1)
@@ -53,7 +53,7 @@ def is_up(endpoint: KafkaEndpoint, cluster_id: str, brokers: int = 1) -> bool:
 
 
 class KafkaAdmin:
-    """Creates topics, looks at them and deletes them."""
+    """Creates, examines and deletes topics."""
 
     def __init__(self, endpoint: KafkaEndpoint, limit_s: float = REQUEST_S) -> None:
         self.endpoint = endpoint
@@ -63,7 +63,7 @@ class KafkaAdmin:
     def connect(
         self, limit_s: float = CONNECT_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """See that the cluster answers.
+        """Check that the cluster answers.
 
         Raises:
             NotReady: It does not, or does not let us in.
@@ -90,8 +90,7 @@ class KafkaAdmin:
         """Make the error of a cluster that cannot be used."""
         return NotReady(
             f"cannot use Kafka at {self.endpoint.bootstrap}: {reason}",
-            "check the address; for TLS or a password name a file with client settings by"
-            f" {CONFIG}",
+            f"check the address; for TLS or a password set {CONFIG} to a file with client settings",
         )
 
     def create(
@@ -108,7 +107,7 @@ class KafkaAdmin:
         Args:
             topics: Their names.
             partitions: Of each.
-            settings: On top of which come those that the user asked for.
+            settings: Those that the user asked for come on top.
             timeout_s: How long to wait.
             verify: Whether to read back that the time is the broker's.
 
@@ -132,7 +131,7 @@ class KafkaAdmin:
         """Check that the broker stamps a topic's records with its own time.
 
         Raises:
-            NotReady: It does not, or does not tell.
+            NotReady: It does not, or its setting cannot be read.
         """
         found = self.setting(topic, TIMESTAMPS)
         if found != APPEND_TIME:
@@ -143,7 +142,7 @@ class KafkaAdmin:
             )
 
     def setting(self, topic: str, name: str) -> str:
-        """Ask for a topic's setting; the broker that is asked may hear of the topic late."""
+        """Ask for a topic's setting; the broker that is asked may not know the topic at first."""
         deadline = time.monotonic() + self._limit_s
         while True:
             resource = ConfigResource(ResourceType.TOPIC, topic)
@@ -157,7 +156,7 @@ class KafkaAdmin:
             time.sleep(0.02)
 
     def delete(self, topics: Sequence[str], groups: Sequence[str] = ()) -> None:
-        """Delete topics and consumer groups; what is gone already is no error."""
+        """Delete topics and consumer groups; what is already gone is not an error."""
         if topics:
             deleted = self._client.delete_topics(list(topics), operation_timeout=self._limit_s)
             for topic, future in deleted.items():
@@ -210,7 +209,7 @@ class KafkaAdmin:
     def _await_usable(self, topic: str, partitions: int, timeout_s: float) -> None:
         """Wait until every partition answers.
 
-        That a partition's leader is known is not enough: the leader itself hears of it later.
+        Knowing a partition's leader is not enough: the leader itself learns of it later.
         """
         deadline = time.monotonic() + timeout_s
         while (problem := self._problem(topic, partitions)) is not None:

@@ -1,4 +1,4 @@
-"""What a broker itself counts: messages and bytes that came in, by JMX."""
+"""What a broker itself counts: incoming messages and bytes, over JMX."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OPENED = "--add-opens=java.management.rmi/javax.management.remote.rmi=ALL-UNNAM
 
 @contextmanager
 def broker_counters(endpoint: JmxEndpoint) -> Iterator[Callable[[float], Mapping[str, float]]]:
-    """Return what asks a broker; the Java that it takes starts now, not while it is measured.
+    """Return what asks a broker; the Java that this needs starts now, not while measuring.
 
     Raises:
-        NotReady: The broker does not tell.
+        NotReady: The counters cannot be read.
     """
     with BrokerCounters(endpoint) as counters:
         counters.sample(0.0)
@@ -48,7 +48,7 @@ class BrokerCounters:
         """Return what came in since the broker's start.
 
         Raises:
-            NotReady: The broker does not tell.
+            NotReady: The counters cannot be read.
         """
         if self._server is None:
             try:

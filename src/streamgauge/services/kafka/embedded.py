@@ -45,14 +45,14 @@ _SETTINGS = {
     "background.threads": "2",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.segment.bytes": "268435456",
-    # Topics that may forget shall do so before the disk is full.
+    # Topics that may forget must do so before the disk is full.
     "log.retention.check.interval.ms": "5000",
 }
 
 
 _INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 _MOST_COPIES = 3
-"""Of Kafka's own topics, where there are so many brokers."""
+"""Of Kafka's own topics, if there are as many brokers."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Node:
 
     @property
     def voter(self) -> str:
-        """Return it as the others know it."""
+        """Return its address for the others."""
         return f"{self.number}@127.0.0.1:{self.controller_port}"
 
 
@@ -81,8 +81,8 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         replication: Of the topics that clients create.
         topic_settings: Of those topics, on top of ours.
 
-    Where the options want it, a single broker tells what it counts by JMX: on loopback, to who
-    knows a generated password. Of several none could tell for all.
+    If the options ask for it, a single broker exposes its counters over JMX: on loopback, with a
+    generated password. With several, no broker's counters would cover all.
     """
 
     name = "kafka"
@@ -124,7 +124,7 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         self._cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
         # With =, since an id that begins with a dash would be read as an option.
         arguments = ["format", f"--cluster-id={self._cluster}", "-c"]
-        # Over in a second: what the thorough compiler costs never pays.
+        # Over in a second: the thorough compiler would never pay off.
         jvm = ["-XX:TieredStopAtLevel=1"]
         tool = "kafka.tools.StorageTool"
         with ExitStack() as stack:
@@ -141,8 +141,8 @@ class EmbeddedKafka(Embedded[KafkaEndpoint]):
         """Start the brokers."""
         choose = self.options.choose_port
         nodes = [_Node(number, choose(), choose()) for number in range(1, self._brokers + 1)]
-        tells = self.options.counts and self._brokers == 1
-        jmx = _open_jmx(instance, choose()) if tells else None
+        counts = self.options.counts and self._brokers == 1
+        jmx = _open_jmx(instance, choose()) if counts else None
         jvm = _jmx_arguments(instance, jmx) if jmx else []
         brokers = []
         for node in nodes:

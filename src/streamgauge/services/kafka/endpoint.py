@@ -1,4 +1,4 @@
-"""Where a Kafka cluster is to be reached, and how users write that."""
+"""Where a Kafka cluster can be reached, and how users write that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JmxEndpoint:
     host: str
     port: int
     user: str = ""
-    """Empty where anybody may ask."""
+    """Empty if anybody may read them."""
     password: str = field(default="", repr=False)
 
 
@@ -58,7 +58,7 @@ class KafkaEndpoint(Endpoint):
 
     @classmethod
     def restored(cls, written: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
-        """Bring together the address and the client settings of the file that is named."""
+        """Combine the address and the client settings of the file that is named."""
         return cls(**written, settings=client_properties(environ))
 
     def client_settings(
@@ -90,7 +90,7 @@ def parse_jmx(environ: Mapping[str, str] = os.environ) -> JmxEndpoint | None:
     """Return where a given broker exposes its counters; None where the environment does not say.
 
     Raises:
-        UsageError: It says something else than HOST:PORT.
+        UsageError: It is not HOST:PORT.
     """
     if not (text := environ.get(JMX, "").strip()):
         return None

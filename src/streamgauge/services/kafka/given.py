@@ -43,7 +43,7 @@ class GivenKafka(GivenService[KafkaEndpoint]):
         return host.strip("[]"), int(port)
 
     def check(self) -> None:
-        """See that it answers, lets us create topics, and stamps records with its own time."""
+        """Check that it answers, lets us create topics, and stamps records with its own time."""
         self._admin.connect(self._limit_s)
         topic = f"streamgauge-check-{secrets.token_hex(4)}"
         self._create(topic)
@@ -70,7 +70,7 @@ class GivenKafka(GivenService[KafkaEndpoint]):
             producer.produce(topic, b"", on_delivery=keep)
             producer.flush(self._limit_s)
             if not stamps:
-                raise TrialInvalid("Kafka does not tell its time: it no longer takes records")
+                raise TrialInvalid("Kafka's clock cannot be read: it no longer takes records")
             return (stamps[-1] + 0.5) / 1000  # a millisecond counts from its beginning
 
         try:
@@ -105,11 +105,11 @@ class GivenKafka(GivenService[KafkaEndpoint]):
 
 
 def timestamp_problem(setting: str, kind: int | None) -> str | None:
-    """Tell what is wrong with a topic's time stamps, given its setting and a record's kind."""
+    """Return what is wrong with a topic's time stamps, given its setting and a record's kind."""
     if setting != APPEND_TIME:
         return f"does not take {APPEND_TIME}: the topic has {TIMESTAMPS}={setting}"
     if kind is None:
-        return "does not give back a record that was sent to it"
+        return "does not return a record that was sent to it"
     if kind != TIMESTAMP_LOG_APPEND_TIME:
         return "does not stamp records with its own time, although the topic's setting says so"
     return None
@@ -120,7 +120,7 @@ def _first(
     limit_s: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Message | None:
-    """Poll for a record; errors on the way (a leader not known yet) pass by themselves."""
+    """Poll for a record; errors on the way (a leader not known yet) go away by themselves."""
     deadline = clock() + limit_s
     while clock() < deadline:
         message = poll(0.2)

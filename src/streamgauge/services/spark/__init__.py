@@ -30,23 +30,23 @@ Memory = Annotated[int, BeforeValidator(guarded(_size))]
 
 
 class Settings(BaseModel):
-    """What can be chosen with -S spark.KEY=VALUE; a trial's resources go before it."""
+    """What can be chosen with -S spark.KEY=VALUE; a trial's resources take precedence."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     workers: int = Field(default=2, ge=1)
     """Workers, each for one executor."""
     cores: int = Field(default=1, ge=1)
-    """CPUs that each may use, where there are enough for all."""
+    """CPUs that each may use, if there are enough for all."""
     memory: Memory = Field(default=2 << 30, ge=LEAST_MEMORY)
     """Memory that each may give to executors."""
     slots: int = Field(default=SLOTS, ge=1)
-    """Tasks that each may run at once: real-time queries need more than they have CPUs."""
+    """Tasks that each may run at once: real-time queries need more of them than CPUs."""
     python: str = ""
     """Of a given cluster: the Python of its executors [default: python3.N, N as here; ours where
     the master is on loopback]."""
     packages: Literal["sent", "there"] = "sent"
-    """Of a given cluster: whether executors are sent what our tasks import, or have it."""
+    """Of a given cluster: whether executors are sent what our tasks import, or already have it."""
 
 
 class Spark:
@@ -67,7 +67,7 @@ class Spark:
         find_java()
 
     def versions(self) -> Mapping[str, str]:
-        """Return that of Java; PySpark is the harness's, too."""
+        """Return that of Java; PySpark is also the harness's."""
         from streamgauge.services.java import find_java
 
         return {"java": find_java().version}
@@ -105,6 +105,6 @@ class Spark:
 
 
 def _refuse(settings: Settings, keys: Set[str], where: str) -> None:
-    """Refuse settings that mean nothing to this kind of cluster."""
+    """Refuse settings that have no meaning for this kind of cluster."""
     for key in sorted(settings.model_fields_set & keys):
         raise UsageError(f"-S spark.{key} is for {where}", "Leave it out.")

@@ -29,7 +29,7 @@ from streamgauge.spec.trial import ResourceSpec
 _LOOPBACK = "127.0.0.1"
 _DEPLOY = "org.apache.spark.deploy"
 _DAEMON = {
-    # They hand out work now and then: little memory will do, and compiling well does not pay.
+    # They hand out work occasionally: little memory is enough, and compiling well does not pay.
     "SPARK_DAEMON_MEMORY": "128m",
     "SPARK_DAEMON_JAVA_OPTS": (
         "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError"
@@ -68,7 +68,7 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
 
     Args:
         options: How to start it.
-        size: Where no trial says what it needs.
+        size: For when no trial says what it needs.
         slots: How many tasks each worker may run at once.
     """
 
@@ -84,7 +84,7 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
         self._ui = 0
 
     def fit(self, resources: ResourceSpec) -> bool:
-        """Be as large as a trial needs; tell whether that is another size than before."""
+        """Be as large as a trial needs; return whether the size has changed."""
         if resources.instances is None:
             return False
         before = self._size
@@ -96,20 +96,20 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
         self._java_home = str(spark_java_home(find_java()))
 
     def initialize(self, instance: Instance) -> None:
-        """Make the secret, and the configuration that holds it."""
+        """Create the secret, and the configuration that holds it."""
         write_atomically(instance.secret_file, secrets.token_urlsafe(32), 0o600)
         settings = {**_SETTINGS, "spark.authenticate.secret": _secret(instance)}
         write_private(_properties(instance), settings)
 
     def launch(self, instance: Instance, log: Path) -> tuple[Sequence[Process], SparkEndpoint]:
-        """Start the master, and the workers as soon as it takes them."""
+        """Start the master, and the workers as soon as it accepts them."""
         port, self._ui = self.options.choose_port(), self.options.choose_port()
         endpoint = SparkEndpoint(
             f"spark://{_LOOPBACK}:{port}", _LOOPBACK, password=_secret(instance)
         )
         ports = ["--port", str(port), "--webui-port", str(self._ui)]
         master = self._daemon(instance, log, "master.Master", ports)
-        # Whoever waits for the service says why it ended.
+        # The wait for the service reports why it ended.
         with suppress(NotReady):
             process.wait_until(lambda: _listens(port), master, READY_WITHIN_S, "Spark's master")
         cpus = self._size.cpus(sorted(os.sched_getaffinity(0)))
@@ -120,7 +120,7 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
         return [master, *workers], endpoint
 
     def is_ready(self, endpoint: SparkEndpoint) -> bool:
-        """Ask the master whether all workers have called in."""
+        """Ask the master whether all workers have registered."""
         try:
             with urllib.request.urlopen(
                 f"http://{_LOOPBACK}:{self._ui}/json/", timeout=_ANSWER_S
@@ -128,15 +128,15 @@ class EmbeddedSpark(Embedded[SparkEndpoint]):
                 found = json.load(answer)
         except (OSError, ValueError):
             return False
-        told = found.get("url"), found.get("aliveworkers")
-        return told == (endpoint.master, self._size.workers)
+        known = found.get("url"), found.get("aliveworkers")
+        return known == (endpoint.master, self._size.workers)
 
     def address(self, endpoint: SparkEndpoint) -> str:
         """Return the master's address."""
         return endpoint.master
 
     def collecting(self, instance: Instance, folder: Path) -> None:
-        """Keep what executors logged, and make room where their copies of jars were."""
+        """Keep what executors logged, and free the space of their copies of jars."""
         for application in (instance.data / "work").glob("worker-*/app-*"):
             worker = application.parent.name
             for stderr in application.glob("*/stderr"):

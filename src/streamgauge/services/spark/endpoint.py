@@ -1,4 +1,4 @@
-"""Where a Spark cluster is to be reached, and how users write that."""
+"""Where a Spark cluster can be reached, and how users write that."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SparkEndpoint(Endpoint):
 
     @property
     def is_local(self) -> bool:
-        """Tell whether its executors certainly are on this machine."""
+        """Return whether its executors certainly are on this machine."""
         return is_loopback(self.host)
 
     def settings(self) -> dict[str, str]:
@@ -67,22 +67,22 @@ class SparkEndpoint(Endpoint):
         }
 
     def cpus(self, each: int) -> dict[str, str]:
-        """Return what gives each executor its CPUs where its slots would be taken for them."""
+        """Return what gives each executor its CPUs where its slots would be mistaken for them."""
         if not self.master.startswith("k8s://"):
             return {}
         return {f"spark.kubernetes.executor.{word}.cores": str(each) for word in _BOUNDS}
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that a driver needs beside."""
+        """Return the variables that a driver also needs."""
         return {
             "SPARK_LOCAL_IP": self.host,
-            # Else the workers take the system's Python and miss every package.
+            # Otherwise the workers use the system's Python, which lacks every package.
             "PYSPARK_PYTHON": self.python or sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         }
 
     def private_settings(self) -> dict[str, str]:
-        """Return what no command line may say."""
+        """Return what no command line may contain."""
         if not self.password:
             return dict(self.defaults)
         ours = {"spark.authenticate": "true", "spark.authenticate.secret": self.password}
@@ -93,7 +93,7 @@ def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkE
     """Read a master's address; the secret is in the environment.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is not one.
     """
     master = given.text.strip()
     if not is_master(master):
@@ -101,8 +101,8 @@ def parse_spark(given: Given, environ: Mapping[str, str] = os.environ) -> SparkE
     host = environ.get(variable("spark", "driver_host")) or own_address(master)
     if not places(master) and is_loopback(host):
         raise NotReady(
-            f"executors of {master} do not reach this machine at {host}",
-            f"Name the address at which they do by {variable('spark', 'driver_host')}.",
+            f"executors of {master} cannot reach this machine at {host}",
+            f"Set {variable('spark', 'driver_host')} to the address at which they can.",
         )
     return SparkEndpoint(
         master, host, defaults=_defaults(environ), password=password("spark", environ)
@@ -122,7 +122,7 @@ def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_master(text: str) -> bool:
-    """Tell whether it is an address as a master has it."""
+    """Return whether it is an address as a master has it."""
     if text == YARN:
         return True
     if text.startswith("spark://"):
@@ -158,12 +158,12 @@ def own_address(master: str) -> str:
     except OSError as error:
         raise NotReady(
             f"cannot reach the Spark cluster {master}: {error}",
-            f"Check the address, or name this machine's own by {variable('spark', 'driver_host')}.",
+            f"Check the address, or set {variable('spark', 'driver_host')} to this machine's own.",
         ) from error
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is that of the machine that asks."""
+    """Return whether an address is that of the machine that asks."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SLOTS = 1000
-"""Tasks that a worker of ours may run at once: as a limit it would only be in the way."""
+"""Tasks that a worker of ours may run at once: so many that it is no limit."""
 _PAUSE_S = 0.1
 _DRIVER = "driver"
 
 
 def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
-    """Return the settings that ask for so many executors, each with slots and bytes of memory."""
+    """Return the settings that ask for executors, each with these slots and bytes of memory."""
     return {
         "spark.dynamicAllocation.enabled": "false",
         "spark.executor.instances": str(executors),
@@ -28,7 +28,7 @@ def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
         "spark.cores.max": str(executors * slots),
         "spark.executor.memory": f"{memory >> 20}m",
         "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
-        # The workers are as many as there are slots; threads of NumPy would fight with them.
+        # There is a worker for each slot; threads of NumPy would compete with them.
         "spark.executorEnv.OMP_NUM_THREADS": "1",
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
     }
@@ -36,14 +36,14 @@ def claim(executors: int, slots: int, memory: int) -> dict[str, str]:
 
 def seen(spark: SparkSession) -> tuple[InstanceSeen, ...]:
     """Return all executors that a session has had."""
-    # The store that the web interface reads, which is there without it.
+    # The store that the web interface reads, which exists without it.
     found = spark.sparkContext._jsc.sc().statusStore().executorList(False)
     each = (found.apply(number) for number in range(found.size()))
     return tuple(_seen(executor) for executor in each if executor.id() != _DRIVER)
 
 
 def host_of(address: str) -> str:
-    """Return the host of an executor's address; one that has just called in has no port yet."""
+    """Return the host of an executor's address; one that has just registered has no port yet."""
     return re.sub(r":\d+$", "", address)
 
 
@@ -54,11 +54,11 @@ def missing(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str | None:
-    """Wait until all executors have called in; tell what is missing when they have not."""
+    """Wait until all executors have registered; return what is missing if they have not."""
     deadline = clock() + limit_s
     while (there := sum(each.lost_ms is None for each in seen(spark))) < wanted:
         if clock() > deadline:
-            return f"{there} of {wanted} executors called in within {limit_s:g} s"
+            return f"{there} of {wanted} executors registered within {limit_s:g} s"
         sleep(_PAUSE_S)
     return None
 

@@ -1,4 +1,4 @@
-"""A Spark cluster that somebody else runs: its executors are looked at before each trial."""
+"""A Spark cluster that somebody else runs: its executors are checked before each trial."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GivenSpark:
         stack: ExitStack,  # noqa: ARG002 - nothing is to be stopped
         needed: Services,  # noqa: ARG002
     ) -> Callable[[], RunningService[SparkEndpoint]]:
-        """See that one of its masters listens, where they are named."""
+        """Check that one of its masters listens, if they are named."""
         place = self._answering()
         return lambda: RunningService(self.name, self.role, self.endpoint, place=place)
 

@@ -1,4 +1,4 @@
-"""What a standalone cluster has, as its master tells those who speak Spark's own protocol."""
+"""What a standalone cluster has, as its master reports it over Spark's own protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
 
 JAVA_ERRORS = (Py4JError, PySparkException)
-"""What an exception of Java's becomes: the second where PySpark was used before."""
+"""What a Java exception becomes: the second if PySpark was used before."""
 _DEPLOY = "org.apache.spark.deploy"
 _ANSWER = "5s"
 _TIMEOUTS = ("spark.rpc.askTimeout", "spark.rpc.lookupTimeout", "spark.network.auth.rpcTimeout")
@@ -63,7 +63,7 @@ def workers(jvm: JVMView, cluster: SparkEndpoint) -> Sequence[Worker] | None:
         except JAVA_ERRORS as error:
             refused = refused or error
             continue
-        if found:  # one that stands by knows of none
+        if found:  # a standby master has none
             break
     else:
         if refused is not None:
@@ -85,8 +85,8 @@ def _ask(jvm: JVMView, own_host: str, host: str, port: int) -> list[Worker]:
     rpc = spark.rpc.RpcEnv.create("streamgauge-look", own_host, 0, conf, security, True)
     try:
         master = rpc.setupEndpointRef(spark.rpc.RpcAddress(host, port), "Master")
-        told = master.askSync(_module(load, f"{messages}RequestMasterState$"), kind)
-        return [Worker(each.host(), each.cores(), each.memory() << 20) for each in told.workers()]
+        state = master.askSync(_module(load, f"{messages}RequestMasterState$"), kind)
+        return [Worker(each.host(), each.cores(), each.memory() << 20) for each in state.workers()]
     finally:
         rpc.shutdown()
 
@@ -97,7 +97,7 @@ def _module(load: JavaObject, name: str) -> JavaObject:
 
 
 def reason(error: Exception) -> str:
-    """Return the deepest cause, which says most; Java has to live for that."""
+    """Return the deepest cause, which says most; Java must still run for that."""
     if not isinstance(error, Py4JJavaError):
         return str(error).partition("\n")[0]
     cause = error.java_exception
@@ -112,6 +112,6 @@ def _refusal(cluster: SparkEndpoint, reason: str) -> NotReady:
     return NotReady(
         f"the master of the Spark cluster {cluster.address} does not answer as one of Spark"
         f" {pyspark.__version__}: {reason}",
-        f"It must be of that version, and authenticate with the secret given by {secret}, or not"
-        " at all where there is none.",
+        f"It must have that version, and authenticate with the secret in {secret}, or not at all"
+        " if there is none.",
     )

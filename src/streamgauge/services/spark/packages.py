@@ -1,4 +1,4 @@
-"""What executors on other hosts are sent: the packages that our tasks import, and our own.
+"""What is sent to executors on other hosts: the packages that our tasks import, and our own.
 
 The packages are those of `python.lock`, packed from this installation, so nothing is fetched and
 driver and executors have the same. PySpark is not among them: the cluster has its own.
@@ -30,7 +30,7 @@ _LEFT_OUT = ("/tests/", "/include/", "__pycache__/", ".pyx", ".pxd", ".pdb")
 _PACKAGES, _OURS = "streamgauge-packages", "streamgauge-own"
 """Folders in which an executor finds them."""
 Member = tuple[str, Path | bytes]
-"""A file of an archive: its name there, and where it is or what is in it."""
+"""A file of an archive: its name there, and its path or content."""
 
 
 def version() -> str:
@@ -104,17 +104,17 @@ def _installed(name: str, wanted: str) -> Distribution:
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        raise NotReady(f"executors need {name} {wanted}, which is not here", remedy) from None
+        raise NotReady(f"executors need {name} {wanted}, which is not installed", remedy) from None
     if found.version != wanted:
         raise NotReady(
-            f"executors need {name} {wanted}, and here is {found.version}",
+            f"executors need {name} {wanted}, but {found.version} is installed",
             remedy,
         )
     return found
 
 
 def _files(of: Distribution) -> Iterator[Member]:
-    """Yield the files of an installed package but those that only its makers need."""
+    """Yield the files of an installed package except those that only its developers need."""
     for file in of.files or ():
         name = file.as_posix()
         if not name.startswith("../") and not any(each in f"/{name}" for each in _LEFT_OUT):

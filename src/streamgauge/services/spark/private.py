@@ -1,4 +1,4 @@
-"""Configuration folders of Spark programs: where secrets are, since a command line shows all."""
+"""Configuration folders of Spark programs: where secrets are, since command lines are public."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_private(file: Path, settings: Mapping[str, str]) -> None:
 
 
 def private_folder(settings: Mapping[str, str]) -> Path:
-    """Make a configuration folder, closed to others, that gives these settings to Spark."""
+    """Create a private configuration folder that gives these settings to Spark."""
     folder = runtime.owned_folder("spark-conf")
     for file in CONF_DIR.iterdir():
         shutil.copy(file, folder)

@@ -30,7 +30,7 @@ class FlightTransport(BaseTransport):
     name: ClassVar[str] = "flight"
     title: ClassVar[str] = "queues of the harness, without a broker; for workloads with columns"
     via: ClassVar[type[Endpoint]] = FlightEndpoint
-    # An engine is through with a million before anything can be measured; a backlog costs nothing.
+    # An engine finishes a million before anything can be measured; a backlog costs nothing.
     backlog: ClassVar[Backlog] = Backlog(rate=200_000.0, greater={35.0: 16, 90.0: 4})
     sender_first: ClassVar[bool] = True
     heeds: ClassVar[frozenset[str]] = frozenset({"queue"})
@@ -46,7 +46,7 @@ class FlightTransport(BaseTransport):
         more = query.answers_markers or query.internal or query.configuration
         if query.output != "topic" or more:
             raise UsageError(
-                f"{query.name} needs a broker: here only outputs come back to the harness",
+                f"{query.name} needs a broker: over flight only outputs come back to the harness",
                 "Use --transport kafka.",
             )
         if query.forms:
@@ -56,7 +56,7 @@ class FlightTransport(BaseTransport):
                 "Use --transport kafka.",
             )
         if trial.load.senders != 1 or trial.load.spark is not None:
-            raise UsageError("the harness's own queues are one process", "Leave the senders out.")
+            raise UsageError("the harness's own queues are one process", "Leave out the senders.")
 
     def endpoint(self, services: Services) -> Endpoint:  # noqa: ARG002 - it needs none
         """Choose a port and a token for the trial."""
@@ -69,7 +69,7 @@ class FlightTransport(BaseTransport):
         return FlightChannel(endpoints)
 
     def sending(self, endpoints: Endpoints) -> Sending:
-        """Let the process with the queues fill them."""
+        """Let the process that holds the queues fill them."""
         return Sending("streamgauge.transports.flight.server", endpoints.via.secrets())
 
     def reader(self, endpoints: Endpoints) -> Reader:
@@ -98,7 +98,7 @@ class FlightTransport(BaseTransport):
         return _recorded(trial, folder)
 
     def keep(self, recorded: Recorded, folder: Path) -> None:
-        """Leave what came back; the rest is generated."""
+        """Leave what came back where it is; the rest is generated."""
 
     def kept(self, trial: TrialSpec, query: Query, folder: Path) -> Recorded:
         """Open what came back, if it was kept."""
@@ -109,7 +109,7 @@ class FlightTransport(BaseTransport):
         return _recorded(trial, folder)
 
     def forget(self, folder: Path) -> None:
-        """Remove what came back: it has been looked at."""
+        """Remove what came back: it has been validated."""
         shutil.rmtree(folder / "records", ignore_errors=True)
 
 

@@ -32,7 +32,7 @@ class QueueClient:
         self._long = flight.FlightCallOptions(headers=[header])
 
     def state(self) -> dict[str, Any]:
-        """Ask how far queues and output are.
+        """Ask for the state of queues and output.
 
         Returns:
             `ends` and `committed`: the next offset of every partition of each queue; `handed`:
@@ -42,7 +42,7 @@ class QueueClient:
         return self._act(STATE, b"")
 
     def commit(self, offsets: Mapping[str, Sequence[int]]) -> None:
-        """Tell that everything before these offsets is done and will not be asked for again."""
+        """Report that everything before these offsets is done and will not be asked for again."""
         self._act(COMMIT, json.dumps({name: list(ends) for name, ends in offsets.items()}).encode())
 
     def schema(self, queue: str) -> pa.Schema:
@@ -70,7 +70,7 @@ class QueueClient:
         return count
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -126,7 +126,7 @@ class FlightChannel:
         }
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if "_client" in self.__dict__:
             self._client.close()
             del self._client

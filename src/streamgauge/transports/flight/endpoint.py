@@ -1,4 +1,4 @@
-"""Where the harness's own queues are to be reached."""
+"""Where the harness's own queues can be reached."""
 
 from __future__ import annotations
 

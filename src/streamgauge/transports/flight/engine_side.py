@@ -28,7 +28,7 @@ class Pulled:
         return 0 if self._columns is None else len(self._columns)
 
     def table(self) -> pa.Table:
-        """Write the columns of records as their value, which is how a broker carries them."""
+        """Return records with their columns written as one value, the way a broker carries them."""
         records = self._columns
         if records is None or not len(records):
             return RECORDS.empty_table()
@@ -55,7 +55,7 @@ class QueueReader:
         self._read = {queue: [0] * endpoints.partitions for queue in self._streams}
 
     def read(self, timeout_s: float = 0.1, most: int = 500_000) -> Pulled:
-        """Return what is there, after waiting no longer than that for any."""
+        """Return the available records, after waiting at most that long for any."""
         self._client.commit(self._read)
         deadline = time.monotonic() + timeout_s
         while (ends := self._client.state()["ends"]) == self._read:

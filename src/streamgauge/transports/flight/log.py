@@ -1,4 +1,4 @@
-"""What a trial's queues have held: enough to generate every record once more."""
+"""What a trial's queues have held: enough to generate every record again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class QueueLog(Model):
         return Ticks(np.array(self.at_ms, dtype=np.int64), np.array(self.load, dtype=np.int64))
 
     def write(self, folder: Path) -> None:
-        """Write it beside the other files of the trial."""
+        """Write it next to the other files of the trial."""
         (folder / FILE).write_text(self.model_dump_json() + "\n", encoding="utf-8")
 
     @classmethod

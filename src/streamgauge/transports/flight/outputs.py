@@ -57,7 +57,7 @@ class Outputs:
                 self._write()
 
     def close(self) -> None:
-        """Write what is left; the file can be read then."""
+        """Write what is left; then the file can be read."""
         with self._lock:
             self._write()
             self._writer.close()

@@ -22,7 +22,7 @@ from streamgauge.spec.trial import Model, TrialSpec
 from streamgauge.spec.workload import HasColumns
 
 ROWS = 65_536
-"""Records of a batch at most."""
+"""Most records of a batch."""
 Integers = npt.NDArray[np.int64]
 
 
@@ -62,7 +62,7 @@ class Queue:
 
     @property
     def row_bytes(self) -> int:
-        """What a record takes."""
+        """Bytes that a record takes."""
         return sum(field.type.bit_width // 8 for field in self.schema)
 
     def end(self, partition: int, filling: Filling) -> int:
@@ -102,7 +102,7 @@ class Queue:
             )
 
     def put_ms(self, partition: int, offset: int, filling: Filling) -> int | None:
-        """Tell when a marker or sentinel was put in; None for an offset of the load."""
+        """Return when a marker or sentinel was put in; None for an offset of the load."""
         load_end = self._load_end(partition)
         if 0 < offset < load_end:
             return None
@@ -192,5 +192,5 @@ def _build(spec_json: str, stream: str) -> Queue:
 
 
 def queue_of(spec: TrialSpec, stream: str) -> Queue:
-    """Return the queue of a trial's stream, as anybody can who knows the trial."""
+    """Return the queue of a trial's stream; the trial's spec is all it needs."""
     return _build(spec.model_dump_json(), stream)

@@ -1,4 +1,4 @@
-"""The records of the harness's queues, generated once more: all that was offered."""
+"""The records of the harness's queues, generated again: all that was offered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamgauge.transports.flight.queue import Integers, Queue, queue_of
 
 @dataclass(frozen=True)
 class QueueRecords:
-    """One stream of a trial: its spec and its folder tell all."""
+    """One stream of a trial: its spec and its folder contain all that is needed."""
 
     spec: TrialSpec
     stream: str
@@ -55,7 +55,7 @@ class QueueRecords:
 
 
 def _available_ms(queue: Queue, partition: int, offsets: Integers, log: QueueLog) -> Integers:
-    """Tell when the records of a batch were there to be pulled."""
+    """Return when the records of a batch became available."""
     put_ms = queue.put_ms(partition, int(offsets[0]), log.filling)
     if put_ms is not None:
         return np.full(len(offsets), put_ms)

@@ -2,7 +2,7 @@
 
 The queues are filled by the schedule, tick by tick, whatever the engine does; it pulls over Arrow
 Flight, commits what it has done, and sends its outputs back. Records are generated when they are
-pulled, so that a queue of any length takes no memory; its bound is counted all the same.
+pulled, so that a queue of any length takes no memory; its bound applies nevertheless.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TICK_S = 0.005
 _ROW_MS = 100
 _NS = 1_000_000
 _SWITCH_S = 0.0005
-"""A thread that generates records lets the clock's thread in that soon."""
+"""A thread that generates records gives way to the clock's thread after this time."""
 
 
 class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no types
@@ -64,7 +64,7 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
 
     @property
     def waiting_bytes(self) -> int:
-        """What lies in the queues and is not done, as if it took memory."""
+        """Bytes of the records that are in the queues and not done, as if they took memory."""
         return sum(
             queue.row_bytes * (sum(queue.ends(self.filling)) - sum(self.committed[name]))
             for name, queue in self._queues.items()
@@ -75,7 +75,7 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
         context: flight.ServerCallContext,  # noqa: ARG002
         descriptor: flight.FlightDescriptor,
     ) -> flight.SchemaResult:
-        """Tell the columns of a queue."""
+        """Return the columns of a queue."""
         return flight.SchemaResult(self._queues[descriptor.path[0].decode()].schema)
 
     def do_get(
@@ -115,7 +115,7 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
         context: flight.ServerCallContext,  # noqa: ARG002
         action: flight.Action,
     ) -> list[flight.Result]:
-        """Tell the state, or note what is done."""
+        """Return the state, or note what is done."""
         if action.type == STATE:
             return _answer(self._state())
         if action.type == COMMIT:
@@ -163,13 +163,13 @@ class Queues(flight.FlightServerBase):  # type: ignore[misc]  # PyArrow has no t
 
 
 class _Doorkeeper(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # PyArrow has no types
-    """Lets in who knows the token."""
+    """Lets in clients that know the token."""
 
     def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
     def start_call(self, info: flight.CallInfo, headers: Mapping[str, list[str]]) -> None:  # noqa: ARG002
-        """Look at a call's token."""
+        """Check a call's token."""
         given = headers.get("authorization", [""])[0]
         if not hmac.compare_digest(given.encode(), self._expected):
             raise flight.FlightUnauthenticatedError("the token is not the one of this trial")
@@ -199,7 +199,7 @@ class QueueLoad:
         self._full = False
 
     def configuration(self) -> Markers:
-        """Put nothing: no query over these queues has a stream that goes before the load."""
+        """Put in nothing: no query over these queues has a stream that goes before the load."""
         return Markers(markers=[])
 
     def markers(self) -> Markers:
@@ -281,7 +281,7 @@ class QueueLoad:
         done = self._server.filling.load
         self._server.filling = self._server.filling.model_copy(update={"load": due})
         if not self._spec.backlog:
-            now_ms = time.time_ns() // _NS  # not before it was there
+            now_ms = time.time_ns() // _NS  # not before it was available
         self._ticks.append((now_ms, due))
         while done < due and not self._spec.backlog:
             intended_ms = self._schedule.intended_ms(done)
@@ -317,7 +317,7 @@ def _answer(content: dict[str, Any]) -> list[flight.Result]:
 
 
 def main(argv: list[str]) -> None:
-    """Draw the records, then serve engine and harness until it says `end` or is gone."""
+    """Draw the records, then serve engine and harness until the harness ends it or is gone."""
     job = SenderJob.model_validate_json(Path(argv[1]).read_bytes())
     folder = job.ticks.parent
     endpoints = read_endpoints(job.endpoints)

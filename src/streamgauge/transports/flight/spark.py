@@ -27,15 +27,15 @@ def read(
 
 
 def read_whole(spark: SparkSession, endpoints: Endpoints, name: str) -> NoReturn:  # noqa: ARG001
-    """Refuse: nothing is sent by queues before the load."""
-    raise TypeError("no stream lies in a queue as a whole")
+    """Refuse: queues carry nothing before the load."""
+    raise TypeError("no queue holds a stream as a whole")
 
 
 def write(
     result: DataFrame,
     endpoints: Endpoints,
     name: str,  # noqa: ARG001 - there is one output
-    options: Mapping[str, str],  # noqa: ARG001 - the way back knows none
+    options: Mapping[str, str],  # noqa: ARG001 - the way back has none
 ) -> DataStreamWriter:
     """Send the column `value` of a stream back to the harness."""
     from streamgauge.transports.flight import spark_source

@@ -1,6 +1,6 @@
 """The harness's own queues as a source and a sink of Spark: Python data sources over Arrow Flight.
 
-Offsets are those of the queues, so that a batch that was not committed is read once more, the same.
+Offsets are those of the queues, so that a batch that was not committed is read again unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from streamgauge.transports.flight.endpoint import FlightEndpoint
 
 FORMAT = "streamgauge"
 MAX_ROWS = "maxRows"
-"""Option of the source: records of a batch at most, over all partitions of the stream."""
+"""Option of the source: most records of a batch, over all partitions of the stream."""
 
 Offsets = dict[str, dict[str, int]]
 """By queue, then by partition: the shape that Kafka's offsets have."""
@@ -53,13 +53,13 @@ def read_stream(
 
 
 def write_stream(result: DataFrame, endpoints: Endpoints) -> DataStreamWriter:
-    """Let the values of a stream go back to the harness."""
+    """Send the values of a stream back to the harness."""
     result.sparkSession.dataSource.register(Queues)
     return result.writeStream.format(FORMAT).options(address=endpoints.via.address)
 
 
 class Queues(DataSource):
-    """What Spark knows of the queues; the token comes by the environment of its processes."""
+    """The queues as Spark knows them; the token comes from the environment of its processes."""
 
     @classmethod
     def name(cls) -> str:
@@ -103,11 +103,11 @@ class Reader(DataSourceStreamReader):
         return self._offsets([0] * self._partitions)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Limit a batch where that was asked for."""
+        """Limit a batch if that was asked for."""
         return ReadAllAvailable() if self._most is None else ReadMaxRows(self._most)
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """Return up to where the next batch reads: all that is there, or as much as it may."""
+        """Return where the next batch ends: at all that is available, or at its limit."""
         ends = _client(self._address).state()["ends"][self._queue]
         if isinstance(limit, ReadMaxRows):
             share = max(1, limit.max_rows // self._partitions)
@@ -130,7 +130,7 @@ class Reader(DataSourceStreamReader):
             yield batch.append_column("ingested", ingested)
 
     def commit(self, end: Offsets) -> None:
-        """Tell the queue what is done."""
+        """Report to the queue what is done."""
         _client(self._address).commit({self._queue: self._listed(end)})
 
     def _offsets(self, ends: Sequence[int]) -> Offsets:
@@ -166,6 +166,6 @@ def _open(address: str, pid: int) -> QueueClient:  # noqa: ARG001 - tells proces
 
 
 def _endpoint(address: str) -> FlightEndpoint:
-    """Read the address of the queues; the token comes by the environment."""
+    """Read the address of the queues; the token comes from the environment."""
     url = urlsplit(address)
     return FlightEndpoint.restored({"host": url.hostname, "port": url.port}, os.environ)

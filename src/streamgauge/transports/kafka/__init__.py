@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from streamgauge.spec.transport import Records
 
 _RECORD_BYTES = 300
-"""Upper bound of what a record takes in a topic of the workloads so far."""
+"""Upper bound of the bytes of a record in a topic, for the present workloads."""
 _FORGET_BYTES = 1 << 30
-"""Of each partition at least so much is kept of a topic that forgets."""
+"""At least this much of each partition is kept in a topic that forgets."""
 
 
 class KafkaTransport(BaseTransport):
@@ -54,7 +54,7 @@ class KafkaTransport(BaseTransport):
         return min(written, kept) if trial.engine is None else written
 
     def endpoint(self, services: Services) -> Endpoint:
-        """Let the records travel by the broker."""
+        """Let the broker carry the records."""
         return services["kafka"]
 
     def open(self, endpoints: Endpoints) -> Channel:
@@ -70,7 +70,7 @@ class KafkaTransport(BaseTransport):
         return KafkaOutgoing(KafkaEndpoint.of(endpoints.via), load, asks=asks)
 
     def counters(self, endpoints: Endpoints) -> AbstractContextManager[Counters]:
-        """Ask one broker for its counters, by JMX."""
+        """Ask one broker for its counters, over JMX."""
         from streamgauge.services.kafka.counters import broker_counters
 
         if (jmx := KafkaEndpoint.of(endpoints.via).jmx) is None:
@@ -110,7 +110,7 @@ class KafkaTransport(BaseTransport):
         return Recorded(inputs, KafkaRecords(via, endpoints.output, tuple(ends), gaps=True))
 
     def clear(self, services: Services, prefix: str) -> None:
-        """Delete the topics that an earlier try of a run could not delete itself."""
+        """Delete the topics that an earlier attempt of a run could not delete itself."""
         from streamgauge.services.kafka.admin import KafkaAdmin
 
         admin = KafkaAdmin(KafkaEndpoint.of(services["kafka"]))

@@ -1,4 +1,4 @@
-"""The harness's way to the topics of a trial: create them, look at their ends, follow, delete."""
+"""The harness's way to the topics of a trial: create them, read their ends, follow, delete."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KafkaChannel:
     def __init__(self, endpoints: Endpoints, remembered_bytes: int) -> None:
         self._endpoints = endpoints
         self._remembered_bytes = remembered_bytes
-        """Of each partition at least so much is kept of a topic that forgets."""
+        """At least this much of each partition is kept in a topic that forgets."""
         endpoint = KafkaEndpoint.of(endpoints.via)
         self._settings = endpoint.client_settings()
         self._admin = KafkaAdmin(endpoint)
@@ -46,7 +46,7 @@ class KafkaChannel:
         self._admin.create(topics, self._endpoints.partitions, settings)
 
     def delete(self) -> None:
-        """Delete the trial's topics and consumer group; what is gone already is no error."""
+        """Delete the trial's topics and consumer group; what is already gone is not an error."""
         self._admin.delete([*self._endpoints.places.values()], [self._endpoints.group])
 
     def log_end(self, name: str) -> list[int]:
@@ -88,7 +88,7 @@ class KafkaChannel:
         return {(streams[at.topic], at.partition): at.offset for at in found if at.offset >= 0}
 
     def handed(self) -> int | None:
-        """Leave it to the engine: a broker does not tell what was read."""
+        """Leave it to the engine: a broker does not report what was read."""
         return None
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class KafkaChannel:
 
     @cached_property
     def _group(self) -> Consumer:
-        """Return a consumer that asks for the offsets of the engine's group, and never joins it."""
+        """Return a consumer that asks for the offsets of the engine's group but never joins it."""
         settings = {**self._settings, **_READ_ONLY, "group.id": self._endpoints.group}
         return Consumer(settings, logger=LOG)
 
@@ -118,7 +118,7 @@ class KafkaChannel:
 
 
 class Tail:
-    """Follows a topic; each `read` gives what came since the last."""
+    """Follows a topic; each `read` returns what came since the last."""
 
     def __init__(self, consumer: Consumer, topic: str, start_offsets: Sequence[int]) -> None:
         self._consumer = consumer
@@ -127,7 +127,7 @@ class Tail:
         )
 
     def read(self, timeout_s: float = 0.1, *, most: int = 10_000) -> list[Record]:
-        """Return the records that are there, after waiting no longer than that for any.
+        """Return the available records, after waiting at most that long for any.
 
         Raises:
             TrialInvalid: The broker does not let us read.

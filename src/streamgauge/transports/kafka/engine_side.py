@@ -51,7 +51,7 @@ class TopicReader:
         )
 
     def read(self, timeout_s: float = 0.1, most: int = 10_000) -> Messages:
-        """Return what is there, after waiting no longer than that for any.
+        """Return the available records, after waiting at most that long for any.
 
         Raises:
             KafkaException: The broker does not let us read.
@@ -94,7 +94,7 @@ class TopicOutlet:
         self._sent = 0
 
     def put(self, values: Sequence[bytes]) -> None:
-        """Send values, in turn to all partitions."""
+        """Send values to all partitions in turn."""
         for value in values:
             self._producer.produce(self._topic, value, partition=self._sent % self._partitions)
             self._sent += 1

@@ -83,7 +83,7 @@ class KafkaRecords:
                     return
 
     def _at_end(self, messages: Sequence[Message]) -> bool:
-        """Tell whether no more records come, though offsets may: those of a transaction's end."""
+        """Return whether no more records come, though offsets may: a transaction's end has one."""
         errors = [error for each in messages if (error := each.error()) is not None]
         for error in errors:
             if error.code() != KafkaError._PARTITION_EOF:

@@ -17,7 +17,7 @@ from streamgauge.spec.trial import LoadSpec
 Setting = str | int | float | bool
 
 _MOST_MESSAGES = 10_000_000
-"""The bytes of the buffer shall be the limit, not the number of records in it."""
+"""The bytes of the buffer should be the limit, not the number of records in it."""
 _SMALLEST_BUFFER = 1024
 _GIVEN_UP_MS = 30_000
 """After this long without an acknowledgement a record counts as lost."""
@@ -32,7 +32,7 @@ class KafkaOutgoing:
         settings = producer_settings(load, endpoint.client_settings())
         self.errors = 0
         self.requests_s: list[float] = []
-        # Without acknowledgements nothing but the client's own questions is answered.
+        # Without acknowledgements only the client's own requests are answered.
         statistics = {"statistics.interval.ms": 1000} if asks and load.acks != "0" else {}
         self.producer: Any = Producer(
             {
@@ -43,12 +43,12 @@ class KafkaOutgoing:
                 "stats_cb": self._take_statistics,
             }
         )
-        # Single records report each delivery, which would be too dear for the load.
+        # Single records report each delivery, which would be too expensive for the load.
         self._single = Producer({**settings, "acks": "all"})
         self.producer.list_topics(timeout=10)
 
     def send(self, records: Sequence[Single]) -> list[Appended]:
-        """Send records and tell of each where it lies.
+        """Send records and return where each was appended.
 
         Raises:
             TrialInvalid: The broker does not take them.
@@ -81,7 +81,7 @@ class KafkaOutgoing:
     def _lost(self, error: KafkaError | None, _message: Message) -> None:
         self.errors += 1
         if self.errors == 1:
-            print(f"the first record that was lost: {error}", file=sys.stderr)  # noqa: T201
+            print(f"the first lost record: {error}", file=sys.stderr)  # noqa: T201
 
 
 def check_load(load: LoadSpec) -> None:
@@ -93,7 +93,7 @@ def check_load(load: LoadSpec) -> None:
     if load.idempotence and load.acks != "all":
         raise UsageError(
             f"the load cannot be idempotent with acks={load.acks}: that needs acks=all",
-            "Add -L idempotence=false, or leave acks out.",
+            "Add -L idempotence=false, or leave out acks.",
         )
     if load.buffer < max(load.batch, _SMALLEST_BUFFER):
         raise UsageError(

@@ -35,7 +35,7 @@ def read(
 
 
 def read_whole(spark: SparkSession, endpoints: Endpoints, name: str) -> DataFrame:
-    """Return what lies in a topic now."""
+    """Return what a topic holds now."""
     return (
         spark.read.format("kafka")
         .options(**_client(endpoints))

@@ -11,7 +11,7 @@ __all__ = ["Espbench"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the workload when it is asked for: Spark's workers need only the queries."""
+    """Load the workload on demand: Spark's workers need only the queries."""
     if name == "Espbench":
         from streamgauge.workloads.espbench.workload import Espbench
 

@@ -29,7 +29,7 @@ def downtime(endpoint: Endpoint, begun_ms: int, arguments: Mapping[str, Json]) -
     except ValidationError as error:
         places = ", ".join(str(part) for finding in error.errors() for part in finding["loc"])
         raise TrialInvalid(
-            f"espbench.downtime takes workplace, from_s and to_s; these are not right: {places}"
+            f"espbench.downtime takes workplace, from_s and to_s; these are invalid: {places}"
         ) from None
     start_ms, end_ms = (begun_ms + round(1000 * each) for each in (asked.from_s, asked.to_s))
     try:

@@ -56,7 +56,7 @@ def load(endpoint: PostgresEndpoint, folder: Path) -> None:
 
 
 def is_loaded(endpoint: PostgresEndpoint, folder: Path) -> bool:
-    """Tell whether the tables of this cache folder have been loaded, completely."""
+    """Return whether the tables of this cache folder have been loaded completely."""
     with _connect(endpoint) as connection:
         row = connection.execute(
             "SELECT obj_description(to_regclass(%s), 'pg_class')",
@@ -69,7 +69,7 @@ def verify(endpoint: PostgresEndpoint, folder: Path) -> None:
     """Check that every table has its rows, and every key is declared and holds.
 
     Raises:
-        NotReady: Something is missing or too much.
+        NotReady: Something is missing, or there are too many rows.
     """
     expected = json.loads((folder / "manifest.json").read_text())["rows"]
     with _connect(endpoint) as connection:
@@ -121,7 +121,7 @@ def read(endpoint: PostgresEndpoint, name: str) -> pa.Table:
 
 
 def _readable(column: str, kind: str) -> sql.Composable:
-    """Select a column; times that only PostgreSQL knows, infinity for one, are cut to ours."""
+    """Select a column; times beyond our range, such as infinity, are cut to it."""
     if kind != "timestamptz":
         return sql.Identifier(column)
     parts = {"c": sql.Identifier(column), "low": sql.Literal(_FIRST), "high": sql.Literal(_LAST)}
@@ -145,7 +145,7 @@ def set_downtime(endpoint: PostgresEndpoint, workplace: int, start_ms: int, end_
 
 
 def times_set(endpoint: PostgresEndpoint, events: Sequence[bytes]) -> bool:
-    """Tell whether each of these production times has been written to its order line."""
+    """Return whether each of these production times has been written to its order line."""
     columns = np.array([event.split(b"\t") for event in events], np.int64).reshape(-1, 4).T
     select = sql.SQL(
         "SELECT count(*) FROM {} AS line JOIN unnest(%s::int[], %s::int[], %s::int[], %s::int[])"
@@ -175,7 +175,7 @@ def _connect(endpoint: PostgresEndpoint) -> Iterator[Connection]:
     except psycopg.Error as error:  # gone, locked, or altered by the engine
         raise TrialInvalid(
             f"business tables at {endpoint.address}: {str(error).strip()}",
-            "see that the database runs and that no other client holds locks on the tables",
+            "check that the database runs and that no other client holds locks on the tables",
         ) from error
 
 
@@ -208,7 +208,7 @@ def _add_foreign_keys(schema: str, table: Table, connection: Connection) -> None
 
 
 def _refill(connection: Connection, schema: str, folder: Path, table: Table) -> None:
-    """Truncate and load again; keys are dropped meanwhile, as checking each row takes longer."""
+    """Truncate and load again; keys are dropped meanwhile, since checking each row takes longer."""
     connection.execute(ddl.drop_keys(schema, table))
     _fill(schema, folder, table, connection)
     _add_foreign_keys(schema, table, connection)
@@ -261,7 +261,7 @@ def _wrong_counts(connection: Connection, schema: str, expected: dict[str, int])
 
 
 def _missing_keys(connection: Connection, schema: str) -> Iterator[str]:
-    """Tell which keys PostgreSQL does not vouch for."""
+    """Name the keys that PostgreSQL does not guarantee."""
     found = connection.execute(
         "SELECT conname FROM pg_constraint JOIN pg_namespace ON connamespace = pg_namespace.oid"
         " WHERE nspname = %s AND convalidated AND contype IN ('p', 'f')",

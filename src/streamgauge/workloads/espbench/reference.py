@@ -38,7 +38,7 @@ def tables(query: str, services: Services) -> Mapping[str, pa.Table]:
 
 
 def printed(query: str, exact: bytes) -> bytes | None:
-    """Print the outlier probability of q2 with two decimals; all else is exact."""
+    """Print the outlier probability of q2 with two decimals; everything else is exact."""
     if query != "q2":
         return exact
     line, _, probability = exact.rpartition(b",")

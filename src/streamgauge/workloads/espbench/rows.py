@@ -212,12 +212,12 @@ def _district(orders: Ints) -> Ints:
 
 
 def _delivered(orders: Ints) -> Bools:
-    """Tell which orders are delivered: all but the last 900 of each district."""
+    """Return which orders are delivered: all but the last 900 of each district."""
     return (orders - 1) % ROWS_PER_DISTRICT < _DELIVERED_PER_DISTRICT
 
 
 def _entry_us(orders: Ints) -> Ints:
-    """Let the orders of a district come in one a second."""
+    """Let the orders of a district come in one per second."""
     return _ENTRY_US + (orders - 1) % ROWS_PER_DISTRICT * 1_000_000
 
 

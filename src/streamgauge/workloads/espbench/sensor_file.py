@@ -27,7 +27,7 @@ def blocks(path: Path, workplace: int, count: int | None = None) -> Iterator[lis
     """Read at most `count` lines, some at a time, and append the workplace id to each.
 
     Args:
-        path: The recording; line ends may be LF or CRLF, blank lines are passed over.
+        path: The recording; line ends may be LF or CRLF, blank lines are skipped.
         workplace: The id to append as column 57.
         count: Read no further than this many lines.
 
@@ -67,7 +67,7 @@ def _binary(line: bytes) -> bool:
 
 
 def _reason(line: bytes) -> str:
-    """Tell what is wrong with a line that failed a check."""
+    """Say what is wrong with a line that failed a check."""
     if _binary(line):
         return "binary data, not text"
     fields = line.split(b"\t")

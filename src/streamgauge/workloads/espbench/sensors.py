@@ -41,7 +41,7 @@ _PADDED = slice(59, 94)
 _BINARY = slice(94, 182)
 _TABLE_DIGITS = 5
 MOST_LINES = 7_000_000
-"""So many keep the index to its seven digits."""
+"""With this many, the index still has seven digits."""
 
 
 def table(count: int, workplace: int, seed: int) -> Signals:
@@ -60,7 +60,7 @@ def blocks(count: int, workplace: int, seed: int) -> Iterator[list[bytes]]:
         return
     if count > MOST_LINES:
         raise UsageError(
-            f"{count} distinct sensor lines asked for, the index allows {MOST_LINES}",
+            f"{count} distinct sensor lines are wanted, but the index allows {MOST_LINES}",
             "ask for fewer; the sender begins again at the end",
         )
     rows = table(count, workplace, seed)

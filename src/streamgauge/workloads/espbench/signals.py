@@ -148,7 +148,7 @@ def plateau_lengths(count: int, rng: np.random.Generator) -> Ints:
 
 
 def _loads(mf01: Shorts, ends: Ints) -> Floats:
-    """Tell for each step how far mf01 is above its mean, summed over the step's rows."""
+    """Return for each step how far mf01 is above its mean, summed over the step's rows."""
     sums, sizes = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
     for rows in _pieces(len(mf01)):
         steps = _steps(ends, rows)
@@ -183,6 +183,6 @@ def _twin(first: Floats, base: float, rng: np.random.Generator) -> Floats:
 
 
 def _nearest_prefix(sizes: Ints, target: float) -> int:
-    """Tell how many of the sizes, from the first, add up most nearly to the target."""
+    """Return how many of the sizes, from the first, add up closest to the target."""
     sums = np.concatenate(([0], np.cumsum(sizes)))
     return int(np.argmin(np.abs(sums - target)))

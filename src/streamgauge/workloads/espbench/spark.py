@@ -37,7 +37,7 @@ def text(value: Column) -> Column:
 
 
 def measurement(value: Column, position: int) -> Column:
-    """Return a measurement of a sensor's record; what stands behind it is not even split."""
+    """Return a measurement of a sensor's record; what follows it is not even split."""
     return F.split(text(value), "\t", position + 2)[position].cast("int")
 
 
@@ -75,7 +75,7 @@ def _halves(records: DataFrame) -> DataFrame:
 
 
 def outliers(streams: Streams, context: QueryContext) -> DataFrame:
-    """Q2: records that stick out of their 500, in log order of each partition.
+    """Q2: outliers among each 500 records, in log order of each partition.
 
     The number of the window stands for its time, so that the watermark passes, and Spark forgets,
     whole windows. In update mode a window appears when it changes, and is let through when full:

@@ -3,7 +3,7 @@
 Every point spreads its affinity over its neighbours so that it has `perplexity` of them in
 effect; a point that hardly anyone counts as a neighbour is an outlier. Each point's rate of decay
 β is the root of a falling function, found by Newton's method in ln β inside a shrinking bracket:
-some seven steps, where bisection takes fifty.
+about seven steps, where bisection takes fifty.
 """
 
 from __future__ import annotations
@@ -126,10 +126,10 @@ def _unfinished(
 def _next(
     log_beta: Floats, excess: Floats, slope: Floats, low: Floats, high: Floats, last: Floats
 ) -> Floats:
-    """Step as Newton says where that is inside the bracket and converges, else halve the bracket.
+    """Take Newton's step where it stays in the bracket and converges; otherwise halve the bracket.
 
-    A step longer than half the last one is none that converges: on a curve with a knee, as that
-    of a point between a dense and a sparse cluster, Newton would leap to and fro for ever.
+    A step longer than half the last one does not converge: on a curve with a knee, like that of a
+    point between a dense and a sparse cluster, Newton would jump back and forth forever.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         newton = log_beta - excess / slope

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BATCH_RECORDS = 5_000
 LINE = ["o_id", "ol_number", "pol_number"]
 
-# The first write wins, so that a batch which comes again after a failure changes nothing.
+# The first write wins, so that a batch that is repeated after a failure changes nothing.
 _UPDATE = """
 UPDATE {table} AS pol SET
     pol_start_ts = CASE WHEN entered THEN COALESCE(pol_start_ts, clock_timestamp())
@@ -39,7 +39,7 @@ class TimesWriter:
         self._postgres = postgres
 
     def write(self, batch: DataFrame, number: int) -> None:  # noqa: ARG002 - Spark's contract
-        """Write one micro-batch, some thousand records a statement, each its own transaction."""
+        """Write one micro-batch, some thousand records per statement, each its own transaction."""
         records = batch.toArrow()
         for begin in range(0, len(records), BATCH_RECORDS):
             self._connection.execute(

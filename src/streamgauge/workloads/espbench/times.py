@@ -14,7 +14,7 @@ _EVENTS_PER_BLOCK = 8_192
 
 
 def blocks(order_lines: Iterable[int], count: int, first_order: int = 1) -> Iterator[list[bytes]]:
-    """Render the first `count` events, some at a time; no order line ever comes again.
+    """Render the first `count` events, some at a time; no order line is ever repeated.
 
     Args:
         order_lines: How many lines each order has, orders numbered on from `first_order`.
@@ -38,7 +38,7 @@ def blocks(order_lines: Iterable[int], count: int, first_order: int = 1) -> Iter
             block = []
     if missing > 0:
         raise UsageError(
-            f"{count} production times asked for, the order lines give {count - missing}",
+            f"{count} production times are wanted, but the order lines give {count - missing}",
             "raise `warehouses`, or lower the rate or the duration",
         )
     if block:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DOWNTIME_LEAD_S = 10.0
-"""How long before it begins a downtime is written to the table."""
+"""How long before its beginning a downtime is written to the table."""
 MOST_WAREHOUSES = 1000
 MOST_ORDER_LINES = 250_000_000
-"""So many order lines lie surely in the greatest number of warehouses."""
+"""The greatest number of warehouses is sure to have this many order lines."""
 _NEVER_DOWN, _ALWAYS_DOWN = 1, 2
 
 
@@ -37,7 +37,7 @@ def _numbers(value: object) -> object:
 
 
 class Parameters(BaseModel):
-    """What can be chosen with -P."""
+    """The parameters (-P)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -148,7 +148,7 @@ class Espbench:
     quick: ClassVar[Mapping[str, Json]] = {"warehouses": 1}
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Look at the workplaces, and read the sensor file once for a bad line."""
+        """Check the workplaces, and read the sensor file once to find a bad line."""
         chosen = Parameters.model_validate(parameters)
         last = 10 * chosen.warehouses + 1
         for workplace in chosen.workplaces:
@@ -179,7 +179,7 @@ class Espbench:
         """Raise W so that no order line repeats; plan downtimes and a warm-up long enough."""
         if spec.query == "q5":
             return _with_enough_order_lines(spec)
-        # A backlog has no time at which to do anything; a study of the broker has no database.
+        # A backlog has no times to act at; a study of the broker has no database.
         if spec.query == "q4" and not spec.backlog and spec.engine is not None:
             return _with_downtimes(spec)
         return spec, []
@@ -191,7 +191,7 @@ class Espbench:
         cache: Path,
         spark: Callable[[], SparkSession],
     ) -> None:
-        """Load the tables if another state of them is there, else reset those of the query."""
+        """Load the tables if these are not there yet, and reset those of the query."""
         folder, postgres = _folder(spec, cache, spark), _postgres(services)
         if not tables.is_loaded(postgres, folder):
             tables.load(postgres, folder)
@@ -210,7 +210,7 @@ class Espbench:
         return recorded
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
-        """Tell whether the order lines of these markers have their times."""
+        """Return whether the order lines of these markers have their times."""
         payloads = [marker.split(b";", 2)[2] for marker in markers]
         return tables.times_set(_postgres(services), payloads)
 

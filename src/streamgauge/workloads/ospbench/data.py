@@ -23,7 +23,7 @@ LANES_OF_ROAD = sum(LANES)
 MOST_LANES = max(LANES)
 STREAMS = ("flow", "speed")
 MARKER, SENTINEL = b"marker/", b"sentinel"
-"""Names of points that no road has; that of a marker goes on with its number."""
+"""Names of points that no road has; that of a marker ends with its number."""
 SENTINEL_TIME = b"2100-01-01 00:00:00"
 SENTINEL_MS = 4_102_444_800_000
 """Later than every record."""
@@ -62,7 +62,7 @@ def written(intended_ms: int) -> bytes:
 
 
 def roads(rate: float) -> int:
-    """Return how many roads have about so many lanes, one at least."""
+    """Return how many roads have about that many lanes, at least one."""
     return max(1, round(rate / LANES_OF_ROAD))
 
 
@@ -89,7 +89,7 @@ def payload(stream: str, lane: Lane, value: int, date: bytes = _DATE) -> bytes:
 
 
 def unparsable(stream: str, lane: Lane) -> bytes:
-    """Render a record that is no JSON, as a format that takes its time."""
+    """Render a record that is not JSON, as a format that takes its time."""
     return _rendered(lane, _BROKEN[stream], _DATE)
 
 
@@ -128,7 +128,7 @@ class Ring:
     """The records of a stream for some seconds, after which their values repeat."""
 
     def __init__(self, stream: str, lanes: Sequence[Lane], seed: int, most: int) -> None:
-        """Draw values for no more than about so many records."""
+        """Draw values for at most about that many records."""
         self._stream, self._lanes, self._seed = stream, lanes, seed
         self._seconds = _prime(max(_LEAST_SECONDS, most // len(lanes)))
 
@@ -156,7 +156,7 @@ class Ring:
         return self._rendered[second % self._seconds][:count], keys
 
     def unparsable(self, slot: int) -> bytes:
-        """Return what the record of a second at this place is when it is no JSON."""
+        """Return the record at this place of a second in a form that is not JSON."""
         return unparsable(self._stream, self._lanes[slot])
 
 
@@ -175,12 +175,12 @@ def gathered(blocks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
 def second_by_second(
     ring: Ring, counts: Sequence[int], before: int, bad: range
 ) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Yield payloads and keys of a load that has so many records in each of its seconds.
+    """Yield payloads and keys of a load with these numbers of records in its seconds.
 
     Args:
         ring: Has enough lanes for the fullest second.
         counts: Records in each second.
-        before: How many numbers are taken by what goes before the load.
+        before: How many numbers are used before the load.
         bad: Records of the load that cannot be parsed.
     """
     if before:

@@ -1,4 +1,4 @@
-"""What can be chosen with -P, and what follows from it."""
+"""The parameters (-P), and what follows from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_S), BeforeValidator(_duration)
 
 
 class Parameters(BaseModel):
-    """What can be chosen with -P."""
+    """The parameters (-P)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -34,14 +34,14 @@ class Parameters(BaseModel):
     slide: Seconds = Field(default=12.0, examples=["slide=60s"])
     """Distance from one of them to the next."""
     short: int = Field(default=1, ge=1, le=FARTHEST_BACK, examples=["short=1"])
-    """With how many seconds before stage4 and stage6 compare first."""
+    """How many seconds back stage4 and stage6 compare first."""
     long: int = Field(default=2, ge=1, le=FARTHEST_BACK, examples=["long=2"])
-    """With how many seconds before they compare then; more than `short`."""
+    """How many seconds back they compare then; more than `short`."""
     delay: Seconds | None = Field(default=None, examples=["delay=5s"])
     """How late a record may be; 2 s by default, none for windows and a single partition."""
     bad: str | None = Field(default=None, examples=["bad=1@10s", "bad=1000000@10s/speed"])
-    """So many records of each stream, or of one, that cannot be parsed, from so long after the
-    load's beginning on."""
+    """How many records of each stream, or of one, cannot be parsed, and how long after the load's
+    beginning they start."""
     ring: int = Field(default=500_000, ge=1, le=7_000_000, examples=["ring=100000"])
     """Records of each stream that are rendered before the load; then their values repeat."""
 
@@ -52,7 +52,7 @@ class Parameters(BaseModel):
         if self.size_ms % 1000 or self.slide_ms % 1000:
             raise ValueError("window and slide must be whole seconds, as the records' times are")
         if self.size_ms > MOST_OVERLAP * self.slide_ms:
-            raise ValueError(f"a record may lie in {MOST_OVERLAP} windows at most")
+            raise ValueError(f"a record may lie in at most {MOST_OVERLAP} windows")
         if self.short >= self.long:
             raise ValueError("short must be less than long")
         if self.bad is not None:

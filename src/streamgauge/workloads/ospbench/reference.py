@@ -14,7 +14,7 @@ from streamgauge.workloads.ospbench.answers.records import integers, millisecond
 from streamgauge.workloads.ospbench.parameters import Parameters
 
 _BEHIND_MS = 5_000
-"""No lane's flow and speed come so far apart."""
+"""Flow and speed of a lane never come this far apart."""
 _TIMES = r'^\{"id":(?P<id>\d+),.*"timestamp":"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"'
 
 

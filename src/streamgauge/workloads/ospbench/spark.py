@@ -1,8 +1,8 @@
 """The stages on Spark.
 
-Flow and speed are brought together in two ways. `native` is the engine's join. `union` puts both
-streams into one and aggregates it: what has both sides, and all lanes where it has to, is let
-through. As no lane has two records of a second, that is so once.
+Flow and speed are brought together in two ways. `native` is the engine's join. `union` merges both
+streams and aggregates the result: what has both sides, and all lanes where it has to, is let
+through. As no lane has two records of a second, that happens once.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _ID = r'^\{"id":(\d+),'
 
 
 def stage0(streams: Streams, _context: QueryContext) -> DataFrame:
-    """Pass both streams on, unread but for the ids."""
+    """Pass both streams on; only the ids are read."""
     both = streams["flow"].unionAll(streams["speed"])
     id_ = F.regexp_extract(F.col("value").cast("string"), _ID, 1)
     return both.select(_line(id_, F.unix_millis("timestamp")))
 
 
 def stage1(streams: Streams, context: QueryContext) -> DataFrame:
-    """Parse both streams; what is no JSON has no output."""
+    """Parse both streams; what is not JSON has no output."""
     flow, speed = (_fields(streams[name], name, context) for name in STREAMS)
     return flow.unionAll(speed)
 
@@ -242,9 +242,9 @@ def _both(streams: Streams, context: QueryContext, more_s: int = 0) -> DataFrame
 
 
 def _measured(streams: Streams, name: str, context: QueryContext, more_s: int = 0) -> DataFrame:
-    """Parse what the later stages need of a stream; what is no JSON is left out."""
-    told_ms = _parameters(context).delay_ms
-    delay_ms = context.job.watermark_delay_ms if told_ms is None else told_ms
+    """Parse what the later stages need of a stream; what is not JSON is left out."""
+    chosen_ms = _parameters(context).delay_ms
+    delay_ms = context.job.watermark_delay_ms if chosen_ms is None else chosen_ms
     parsed = _parsed(streams[name], f"{_NAMED}, {_MEASURED[name]}", context)
     return (
         parsed.dropna(subset=["measurementId", "timestamp", "num_lanes", name])
@@ -274,7 +274,7 @@ def _are_there(*names: str) -> Column:
 
 
 def _are_complete(suffix: str) -> Column:
-    """Tell whether both sides have as many records as the point has lanes."""
+    """Return whether both sides have as many records as the point has lanes."""
     return reduce(operator.and_, (F.col(f"{n}s{suffix}") == F.col("lanes") for n in STREAMS))
 
 
@@ -292,7 +292,7 @@ def _looked_at(parameters: Parameters) -> tuple[int, int, int]:
 
 
 def _is_back(seconds: int) -> Column:
-    """Tell whether a row is so far before the last second of its span."""
+    """Return whether a row is that many seconds before the last one of its span."""
     return _last() - F.col("second") == 1000 * seconds
 
 
@@ -306,7 +306,7 @@ def _last() -> Column:
 
 
 def _compared(sums: DataFrame, second: Column, parameters: Parameters) -> DataFrame:
-    """Tell how much each sum of a second differs from those before."""
+    """Return how much each sum of a second differs from those before."""
     changes = [
         (F.col(f"{name}0") - F.col(f"{name}{back}")) / F.col(f"{name}{back}")
         for name in STREAMS

@@ -15,19 +15,19 @@ from streamgauge.workloads.ospbench.parameters import Parameters
 _NO_UNION = "it has no union of two streams"
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
 _OPEN = (
-    "it puts out a second after every record, and never says which output is the last;"
+    "it emits a second after every record, and never says which output is the last;"
     " stage5 and stage6 answer when all lanes are there"
 )
-_OPEN_WINDOWS = "it puts out a window after every record, and never says which output is the last"
+_OPEN_WINDOWS = "it emits a window after every record, and never says which output is the last"
 
 _JOINS = {"join": ("union", "native")}
 _STATES = {"state": ("union", "custom")}
 OUT_OF_STEP_MS = 2_000
-"""Partitions and streams may be so far apart; the watermark is that of the foremost partition."""
+"""Partitions and streams may be this far apart; the watermark is that of the foremost partition."""
 
 
 def _unfit(job: JobSpec, mode: Mode) -> str | None:
-    """Tell which way of running a stage real-time mode does not know."""
+    """Return why real-time mode cannot run a stage in the chosen way."""
     if mode == "realtime" and job.options.get("join") == "native":
         return "it has no join of two streams; join=union aggregates both as one"
     if mode == "realtime" and job.options.get("state") == "custom":
@@ -41,7 +41,7 @@ def _as_they_come() -> QueryFacts:
 
 
 def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) -> QueryFacts:
-    """Return the facts of stages that put out what is complete, whatever the watermark says.
+    """Return the facts of stages that emit what is complete, whatever the watermark says.
 
     In real-time mode the state of finished seconds is dropped only at checkpoints, so those
     come more often than elsewhere.
@@ -62,7 +62,7 @@ def _when_complete(options: Mapping[str, tuple[str, ...]], checkpoint_s: float) 
 
 
 def _when_over(reason: str, **more: Any) -> QueryFacts:
-    """Return the facts of stages that put out what the watermark has passed."""
+    """Return the facts of stages that emit what the watermark has passed."""
     return QueryFacts(
         default="microbatch",
         refused={"realtime": reason, "continuous": _NO_AGGREGATES},
@@ -73,7 +73,7 @@ def _when_over(reason: str, **more: Any) -> QueryFacts:
 
 
 def _windowed(job: JobSpec) -> Windowed:
-    """Tell the windows, and how many records a point has in a second: one of each lane."""
+    """Return the windows, and how many records a point has in a second: one of each lane."""
     windows = Parameters.model_validate(job.parameters).hopping
     return Windowed(windows, sum(LANES) / len(LANES), job.least_rate * job.partitions)
 

@@ -1,4 +1,4 @@
-"""Stages 5 and 6 with state of their own: what a point has in each second, kept by our code.
+"""Stages 5 and 6 with custom state: what a point has in each second, kept by our code.
 
 Spark calls it for each point with the joined lanes that have come.
 """
@@ -24,7 +24,7 @@ _PART = "lanes int, wanted int, flow long, speed double, publish long"
 
 @dataclass(frozen=True)
 class Part:
-    """What has come of a point's lanes in a second."""
+    """What has arrived from a point's lanes in a second."""
 
     lanes: int = 0
     wanted: int = 0
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def complete(self) -> bool:
-        """Tell whether all lanes are there."""
+        """Return whether all lanes are there."""
         return 0 < self.wanted == self.lanes
 
     def plus(self, lane: Row) -> Part:
@@ -51,9 +51,9 @@ class Part:
 
 
 class Seconds(StatefulProcessor):
-    """Keeps the seconds of each point until all that are looked at together are complete.
+    """Keeps the seconds of each point until all that are compared are complete.
 
-    The seconds that are put out have columns for each of those: `lanes0,flow0,speed0,flow1 …`.
+    The emitted seconds have columns for each of those: `lanes0,flow0,speed0,flow1 …`.
     """
 
     def __init__(self, backs: Sequence[int]) -> None:
@@ -61,7 +61,7 @@ class Seconds(StatefulProcessor):
         """How many seconds before an answer's second they are; the first one is 0."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Take the state of this task."""
+        """Get the state of this task."""
         self._handle = handle
         self._parts = handle.getMapState("parts", _KEY, _PART)
 
@@ -71,7 +71,7 @@ class Seconds(StatefulProcessor):
         rows: Iterator[Any],
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[Row]:
-        """Add lanes, and put out what is complete by them."""
+        """Add lanes, and emit what they complete."""
         parts: dict[int, Part | None] = {}
         touched = set()
         for row in rows:
@@ -99,7 +99,7 @@ class Seconds(StatefulProcessor):
         timerValues: TimerValues,  # noqa: ARG002, N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[Row]:
-        """Forget the second for which nothing can come any more."""
+        """Forget the second for which nothing can arrive any more."""
         self._parts.removeKey((self._second_of(expiredTimerInfo.getExpiryTimeInMs()),))
         return iter(())
 
@@ -126,11 +126,11 @@ class Seconds(StatefulProcessor):
 
 
 def kept(pairs: DataFrame, backs: Sequence[int]) -> DataFrame:
-    """Return the seconds of each point of which all that are looked at are complete.
+    """Return the seconds of each point for which all that are compared are complete.
 
     Args:
         pairs: Flow and speed of lanes, joined.
-        backs: How many seconds before they are.
+        backs: How many seconds back those are.
     """
     columns = [f"lanes{back} int, flow{back} long, speed{back} double" for back in backs]
     needed = pairs.select("window", "point", "second", "lanes", "flow", "speed", "publish")

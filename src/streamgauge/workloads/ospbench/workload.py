@@ -126,10 +126,10 @@ class Ospbench:
     quick: ClassVar[Mapping[str, Json]] = {"ring": 100_000, "window": "10s", "slide": "2s"}
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Refuse nothing further: each parameter says itself what it may be."""
+        """Refuse nothing more: each parameter checks itself."""
 
     def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
-        """Give the query the size of its windows, and what is seen of its outputs."""
+        """Give the query the size of its windows, and the sample of its outputs."""
         chosen = Parameters.model_validate(parameters)
         if query.name in IN_WINDOWS:
             size_ms = chosen.size_ms
@@ -193,20 +193,20 @@ def _refuse_nothing_bad(spec: TrialSpec, streams: Sequence[str]) -> None:
     counts = [parameters.unparsable(stream) for stream in streams]
     if not any(records for records, _ in counts):
         raise UsageError(
-            f"-P bad={parameters.bad}: {spec.query} reads {' and '.join(streams)} alone",
-            "Leave the stream out, or take a stage that reads it.",
+            f"-P bad={parameters.bad}: {spec.query} reads only {' and '.join(streams)}",
+            "Leave the stream out, or choose a stage that reads it.",
         )
     _, at_ms = counts[0]
     if arrivals.schedule(spec).due(at_ms - 1) >= arrivals.records(spec):
         raise UsageError(
             f"-P bad={parameters.bad}: by then the load is over, after"
             f" {format_duration(spec.load_s)} with its warm-up",
-            "Take an earlier time, or a longer --duration.",
+            "Choose an earlier time, or a longer --duration.",
         )
 
 
 def _remarks_on_state(spec: TrialSpec) -> list[str]:
-    """Tell how much the windows may have to remember, where that is much."""
+    """Report how much the windows may have to remember, if that is a lot."""
     if spec.query not in IN_WINDOWS:
         return []
     windows = Parameters.model_validate(spec.parameters).hopping

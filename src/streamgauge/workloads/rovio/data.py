@@ -26,11 +26,11 @@ CHEAPEST, DEAREST = 99, 9_999
 """Prices in cents."""
 SENTINEL_AHEAD_MS = 24 * 3600 * 1000
 _ADS, _PURCHASES = 1, 2
-"""What sets the streams' random numbers apart."""
+"""What distinguishes the streams' random numbers."""
 _DEVIATIONS = 8.0
-"""The gem packs span so many standard deviations of keys=normal."""
+"""The gem packs span this many standard deviations of keys=normal."""
 _MEANS = 4.0
-"""The allowed delay is so many means of delays=exponential."""
+"""The allowed delay is this many means of delays=exponential."""
 _BLOCK = 16_384
 """Records that are drawn at a time."""
 
@@ -54,9 +54,9 @@ class Purchases(Ads):
 class Random:
     """Columns of random numbers: drawn one after the other, handed out together in blocks.
 
-    The generator draws each column to its end and drops it, to come to where the next begins; a
-    copy draws it again, as far as it is asked for. So the blocks are those of whole columns, which
-    nobody holds.
+    The generator draws each column to its end and drops it, to reach the beginning of the next. A
+    copy draws it again, as far as it is asked for. So the blocks are those of whole columns, and
+    no whole column is kept in memory.
     """
 
     def __init__(self, seed: int, stream: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What can be chosen with -P, and what follows from it."""
+"""The parameters (-P), and what follows from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 
 
 class Parameters(BaseModel):
-    """What can be chosen with -P."""
+    """The parameters (-P)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -68,14 +68,14 @@ class Parameters(BaseModel):
         if not 0 < self.slide_ms <= self.size_ms:
             raise ValueError("a window's slide must be positive and no longer than the window")
         if self.size_ms > MOST_OVERLAP * self.slide_ms:
-            raise ValueError(f"a record may lie in {MOST_OVERLAP} windows at most")
+            raise ValueError(f"a record may lie in at most {MOST_OVERLAP} windows")
         for seconds in (*self.window, self.allowed_delay):
             if abs(seconds * 1000 - round(seconds * 1000)) > 1e-6:
                 raise ValueError("windows and delays must be whole milliseconds")
         if self.disorder and not self.allowed_delay:
-            raise ValueError("disorder needs an allowed_delay that delayed records keep to")
+            raise ValueError("disorder needs an allowed_delay that bounds the delays")
         if self.disorder + self.late > 1:
-            raise ValueError("disorder and late are shares of all records: together 1 at most")
+            raise ValueError("disorder and late are shares of all records: together at most 1")
         return self
 
     @property

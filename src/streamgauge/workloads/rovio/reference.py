@@ -59,7 +59,7 @@ class EventTimeWindows:
         now = pa.array((end > self._closed_ms) & (end <= over_ms))
         self._closed_ms = over_ms
         self._forget()
-        # What came too late for its window is left out, and a sum of nothing is no output.
+        # Late records of a window are left out, and a sum of nothing is not an output.
         return found.filter(pc.and_(now, pc.invert(found["optional"])))
 
     def _forget(self) -> None:

@@ -1,7 +1,7 @@
 """Both queries on Spark.
 
-A record's value is `id;intended;delay;user_id;gem_pack_id`, of a purchase also `;price`. From the
-driver's own queues the same comes as columns, with the time at which the source handed it over.
+A record's value is `id;intended;delay;user_id;gem_pack_id`, of a purchase also `;price`. The
+driver's own queues give the same as columns, with the time at which the source handed it over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GROUPS_PER_SECOND = 256
 
 _PACK_BITS = 32
 _PACK_MASK = (1 << _PACK_BITS) - 1
-"""A key of the join is the user, then the pack in so many bits; see their limits."""
+"""A key of the join is the user, then the pack in this many bits; see their limits."""
 
 _INGESTED = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 """The time at which the source handed a record over; current_timestamp() is one per batch."""
@@ -45,9 +45,9 @@ def aggregation(streams: Streams, context: QueryContext) -> DataFrame:
 def join(streams: Streams, context: QueryContext) -> DataFrame:
     """Pair purchases with ads of the same user and gem pack in the same window.
 
-    A join of Spark's keeps every record on its own, looks at each of them in every batch, and so
-    takes half of its time to forget. Here the records of a window are brought together in groups
-    of users and packs, like those of a cogroup, and pairs are made at its end.
+    Spark's own join keeps every record separately and looks at each of them in every batch, so it
+    spends half of its time on forgetting. Here the records of a window are brought together in
+    groups of users and packs, like those of a cogroup, and pairs are made at its end.
     """
     parameters = _parameters(context)
     purchases = _events(
@@ -74,8 +74,8 @@ def _keyed(side: DataFrame, name: str) -> DataFrame:
 def _pairs(groups: DataFrame) -> DataFrame:
     """Pair the purchases of each group with its ads of the same key.
 
-    Few purchases follow an ad. Which keys are on both sides is found once for a group, so that the
-    others are not compared with each ad; exploding them keeps them from being found once more.
+    Few purchases follow an ad. The keys on both sides are found once for a group, so that the
+    others are not compared with each ad; exploding them keeps them from being found again.
     """
     both = F.array_intersect(*(F.transform(side, _key) for side in ("purchases", "ads")))
     met = groups.withColumn("met", F.explode(F.array(both)))

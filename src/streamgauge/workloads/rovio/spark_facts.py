@@ -11,12 +11,12 @@ from streamgauge.measure.window_methods import Windowed
 from streamgauge.workloads.rovio.parameters import Parameters
 
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
-_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
+_PER_RECORD = "it emits a window after every record, and never says which output is the last"
 _NO_JOIN = "it has no join of two streams"
 
 
 def _windowed(job: JobSpec) -> Windowed:
-    """Tell how many purchases come in a second, and how many of them of a gem pack."""
+    """Return how many purchases come in a second, and how many of them of a gem pack."""
     parameters = Parameters.model_validate(job.parameters)
     packs = 1 if parameters.keys == "single" else parameters.packs
     rate = job.least_rate * job.partitions

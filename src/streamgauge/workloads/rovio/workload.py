@@ -63,7 +63,7 @@ class Rovio:
     quick: ClassVar[Mapping[str, Json]] = {"ring": 100_000}
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Refuse nothing further: the parameters say themselves what fits together."""
+        """Refuse nothing more: the parameters check themselves that they fit together."""
 
     def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
         """Give the query the size of its windows."""

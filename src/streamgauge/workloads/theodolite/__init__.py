@@ -11,7 +11,7 @@ __all__ = ["Theodolite"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the workload when it is asked for: Spark's workers need only the queries."""
+    """Load the workload on demand: Spark's workers need only the queries."""
     if name == "Theodolite":
         from streamgauge.workloads.theodolite.workload import Theodolite
 

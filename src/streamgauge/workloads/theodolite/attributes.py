@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 _CYCLE = re.compile(r"cycle:(\d+):(\S+)")
 _LONGEST_CYCLE_MS = 366 * 86_400_000
 _QUARTER_MS = 900_000
-"""Clocks of all zones stand whole quarters of an hour apart."""
+"""Clocks of all zones differ by whole quarters of an hour."""
 _HOUR_MS, _DAY_MS = 3_600_000, 86_400_000
 
 
@@ -81,7 +81,7 @@ class Attribute:
 
 
 def parse_attribute(text: str) -> str:
-    """Refuse what is no attribute with a ValueError."""
+    """Refuse what is not an attribute with a ValueError."""
     Attribute.parse(text)
     return text
 
@@ -100,7 +100,7 @@ def _zones() -> frozenset[str]:
 
 
 def remark(attribute: str, zone: str, begin_ms: int, end_ms: int) -> str | None:
-    """Tell when an hour or a day changed during a load, after which there are more keys."""
+    """Report when an hour or a day changed during a load, after which there are more keys."""
     found = Attribute.parse(attribute)
     if found.kind == "cycle":
         return None

@@ -1,6 +1,6 @@
 """The records of the sensors, drawn from a seed, and the hierarchy that they belong to.
 
-A record is an ActivePowerRecord as a JSON object, behind id and intended time. A payload leaves
+A record is an ActivePowerRecord as a JSON object, after id and intended time. A payload leaves
 its timestamp open, which the sender fills in.
 """
 
@@ -26,7 +26,7 @@ SENTINEL_MS = 7_258_118_400_000
 """The year 2200: later than every window; pandas has no times after 2262."""
 
 _ORDER, _VALUES, _BAD = range(3)
-"""What sets random numbers apart."""
+"""What distinguishes series of random numbers."""
 _BLOCK = 16_384
 _SHAPE = b'"identifier":"s_%d","timestamp":%%d,"valueInW":%b}'
 _NO_JSON = b'"identifier":s_%d,"timestamp":%%d,"valueInW":%b}'
@@ -36,7 +36,7 @@ _SENTINEL = b'"identifier":"s_sentinel","timestamp":%d,"valueInW":0.0}'
 
 
 def size(sensors: int, parameters: Parameters, count: int) -> int:
-    """Return how many records are rendered: a multiple of the sensors, if there are so many."""
+    """Return how many records are rendered: a multiple of the sensors, if there are that many."""
     if count <= sensors:
         return count
     return min(-(-count // sensors), max(1, parameters.ring // sensors)) * sensors
@@ -49,7 +49,7 @@ def order(sensors: int, seed: int) -> Integers:
 
 
 def payloads(parameters: Parameters, sensors: int, seed: int, count: int) -> Iterator[list[bytes]]:
-    """Render so many records in blocks."""
+    """Render that many records in blocks."""
     sent_by = order(sensors, seed)
     drawn, chosen = (np.random.default_rng([seed, what]) for what in (_VALUES, _BAD))
     written: dict[int, bytes] = {}
@@ -69,7 +69,7 @@ def payloads(parameters: Parameters, sensors: int, seed: int, count: int) -> Ite
 
 
 def keys(sensors: int, seed: int, count: int) -> Iterator[list[bytes]]:
-    """Tell the identifiers of the same records."""
+    """Return the identifiers of the same records."""
     sent_by = [b"s_%d" % number for number in order(sensors, seed).tolist()]
     for first in range(0, count, _BLOCK):
         numbers = range(first, min(first + _BLOCK, count))
@@ -77,7 +77,7 @@ def keys(sensors: int, seed: int, count: int) -> Iterator[list[bytes]]:
 
 
 def markers(number: int, now_ms: int) -> list[bytes]:  # noqa: ARG001 - its time is put in later
-    """Write a record of a sensor that no other record is of."""
+    """Write a record of a sensor that has no other record."""
     return [_MARKER % number]
 
 
@@ -100,7 +100,7 @@ def hierarchy(children: int, levels: int) -> bytes:
 
 
 def members(configuration: bytes) -> dict[str, tuple[str, int]]:
-    """Return of each sensor, and each group but the root, its group and its number in it."""
+    """Return the group of each sensor and each group but the root, and its number in it."""
     found: dict[str, tuple[str, int]] = {}
     left = [json.loads(configuration)]
     while left:

@@ -1,4 +1,4 @@
-"""What can be chosen with -P, and what follows from it."""
+"""The parameters (-P), and what follows from them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ Delay = Annotated[float, Field(ge=0, le=3600), AfterValidator(_whole), BeforeVal
 
 
 class Parameters(BaseModel):
-    """What can be chosen with -P."""
+    """The parameters (-P)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     sensors: int | None = Field(default=None, ge=1, le=MOST_SENSORS, examples=["sensors=10000"])
-    """How many sensors there are (distinct keys); unless given, rate × period. Of uc4 they are
+    """How many sensors there are (distinct keys); unless given, rate × period. For uc4 there are
     children ^ levels."""
     period: Duration | None = Field(default=None, examples=["period=500ms"])
     """Time between two records of a sensor (message frequency); unless given, 1 s, or sensors ÷
@@ -68,8 +68,8 @@ class Parameters(BaseModel):
     aggregate: Literal["sum", "stats", "median"] = Field(
         default="stats", examples=["aggregate=median"]
     )
-    """What uc3-final and uc3-sliding tell of a window: its sum, six statistics, or the median, for
-    which all of its values are needed; of the other forms of uc3, statistics alone."""
+    """What uc3-final and uc3-sliding emit for a window: its sum, six statistics, or the median, for
+    which all of its values are needed; the other forms of uc3 emit statistics only."""
     zone: Annotated[str, AfterValidator(parse_zone)] = Field(
         default="Europe/Paris", examples=["zone=UTC"]
     )
@@ -84,9 +84,10 @@ class Parameters(BaseModel):
     """Power of every record, as published; unless given, drawn from 0 to 999.75 W."""
     delay: Delay | None = Field(default=None, examples=["delay=2s"])
     """How much longer windows stay open than the engine needs; unless given, 2 s where several
-    senders may overtake each other, else 0."""
+    senders may overtake each other, otherwise 0."""
     bad: float = Field(default=0.0, ge=0, le=1, examples=["bad=0.01"])
-    """Share of the records that no output may come from: half are no JSON, half have no number."""
+    """Share of the records that must not lead to an output: half are not JSON, half have no
+    number."""
     ring: int = Field(default=1_000_000, ge=1, le=7_000_000, examples=["ring=100000"])
     """Records that are rendered before the load; then they repeat with new times."""
 
@@ -110,8 +111,8 @@ class Parameters(BaseModel):
             )
         if windows.overlap > MOST_OVERLAP:
             raise ValueError(
-                f"a record would lie in {windows.overlap:,.0f} windows of uc3, of"
-                f" {MOST_OVERLAP:,} at most: give it a longer slide"
+                f"a record would lie in {windows.overlap:,.0f} windows of uc3"
+                f" (at most {MOST_OVERLAP:,} are allowed): choose a longer slide"
             )
 
     def window_ms(self, case: str) -> int:

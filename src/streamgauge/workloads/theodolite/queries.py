@@ -1,4 +1,4 @@
-"""The queries: four use cases, each in the forms in which its answers can be had."""
+"""The queries: four use cases, each in the forms that its answers can take."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ QUERIES = (
     ),
     Query(
         name="uc4-feedback",
-        title="the same, where sums of groups come in again through a topic",
+        title="the same, where sums of groups are fed back through a topic",
         streams=(RECORDS,),
         output="topic",
         answers=GroupSums(feedback=True),

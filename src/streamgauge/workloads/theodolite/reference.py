@@ -33,7 +33,7 @@ def tables(query: str, services: Services) -> Mapping[str, pa.Table]:  # noqa: A
 
 
 def printed(query: str, exact: bytes) -> bytes | None:  # noqa: ARG001 - the same for all
-    """Print an answer as it is: what holds records back has put its key in front."""
+    """Print an answer as it is: the buffer has put its key in front."""
     return exact
 
 
@@ -66,7 +66,7 @@ class Windows:
         """Windows that ended by then were answered."""
         self._records = RECORDS.empty_table()
         self._told: set[str] = set()
-        """Keys, with counts, of what was put out of windows that are open."""
+        """Keys, with counts, of what was emitted for windows that are open."""
 
     def answer(self, records: pa.Table, context: AnswerContext) -> pa.Table:
         """Return what is new: windows that are over, or that have more records than before."""
@@ -93,7 +93,7 @@ class Windows:
         return found.filter(pa.array(new, pa.bool_()))
 
     def _summarized(self, records: pa.Table, context: AnswerContext) -> pa.Table:
-        """Summarize records; each answer with what stands in front of it."""
+        """Summarize records; each answer with what precedes it."""
         found = self._answers.merge(self._answers.expected(records, context), context)
         keys = found["key"].combine_chunks()
         if isinstance(self._answers, EachStatistics):
@@ -117,7 +117,7 @@ class RowWriter:
         self._unset: set[str] = set()
 
     def write(self, outputs: Sequence[Output]) -> None:
-        """Write these rows, but for those that are to be left out."""
+        """Write these rows, except those that are to be left out."""
         rows = [each for each in outputs if each.key not in self._unset]
         self._writer.write(_table(rows))
 

@@ -25,16 +25,16 @@ _OFFSET_BITS = 31
 
 
 def to_topic(streams: Streams, context: QueryContext) -> DataFrame:
-    """Put each record out as JSON."""
+    """Emit each record as JSON."""
     found = _stored(streams[RECORDS], context)
     return found.select(F.col("identifier").alias("key"), F.col("json").alias("value"))
 
 
 def to_postgres(streams: Streams, context: QueryContext) -> BatchWriter:
-    """Let the workers store each record; a batch that comes again changes nothing."""
+    """Let the workers store each record; a repeated batch changes nothing."""
     endpoint = PostgresEndpoint.of(context.services["postgres"])
 
-    def write(batch: DataFrame, number: int) -> None:  # noqa: ARG001 - ids tell what is there
+    def write(batch: DataFrame, number: int) -> None:  # noqa: ARG001 - ids show what is there
         batch.mapInArrow(_row_writer(endpoint), "written int").collect()
 
     return BatchWriter(_stored(streams[RECORDS], context), write)
@@ -150,10 +150,10 @@ def in_one_pass(streams: Streams, context: QueryContext) -> DataFrame:
 
 
 def with_feedback(streams: Streams, context: QueryContext) -> DataFrame:
-    """Sum up each group from its members; the sum of a group comes in again by a topic.
+    """Sum up each group from its members; the sum of a group comes back through a topic.
 
-    In the window of event time in which it comes in, `start` still is that of the sensors' window:
-    a sum is put out when its own window is over, so that as a record of it, it would come too late.
+    In the window of event time in which it comes back, `start` is still that of the sensors'
+    window. A sum is emitted when its own window is over: as a record of it, it would be too late.
     """
     size_ms = _parameters(context).window_ms("uc4")
     readings = _read(streams[RECORDS], context, FIELDS, "offset").withColumn(
@@ -177,7 +177,7 @@ def with_feedback(streams: Streams, context: QueryContext) -> DataFrame:
 
 
 def _to_both(sums: DataFrame, context: QueryContext) -> DataFrame:
-    """Put each sum out, and let it come in again."""
+    """Emit each sum, and feed it back."""
     fields = {
         "identifier": F.col("group"),
         "timestamp": F.unix_millis("window.end"),

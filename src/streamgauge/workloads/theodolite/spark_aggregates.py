@@ -1,4 +1,4 @@
-"""What Spark keeps of the readings of a window for each aggregate of uc3, and puts out of it."""
+"""What Spark keeps of the readings of a window for each aggregate of uc3, and what it emits."""
 
 from __future__ import annotations
 

@@ -12,31 +12,31 @@ from streamgauge.workloads.theodolite.attributes import Attribute
 from streamgauge.workloads.theodolite.parameters import Parameters
 
 _NO_AGGREGATES = "continuous processing has no aggregation, only filters and projections"
-_PER_RECORD = "it puts out a window after every record, and never says which output is the last"
+_PER_RECORD = "it emits a window after every record, and never says which output is the last"
 _NO_BATCHES = "it has no foreachBatch, with which the workers write to the database in batches"
-_NO_CHAIN = "it has no aggregation of what was aggregated before"
-_PER_BATCH = "a batch puts out a window once, however many of its records it has seen"
+_NO_CHAIN = "it cannot aggregate the result of an aggregation"
+_PER_BATCH = "a batch emits a window once, however many of its records it has seen"
 _PYTHON = "it cannot run Python, in which the state is kept"
 _IN_UTC = "from which it takes hours and days; -P zone chooses theirs"
 _FINAL: Mapping[Mode, str] = {"realtime": _PER_RECORD, "continuous": _NO_AGGREGATES}
 _CHAINED: Mapping[Mode, str] = {"realtime": _NO_CHAIN, "continuous": _NO_AGGREGATES}
 
 OUT_OF_STEP_MS = 1_000
-"""Partitions may be so far apart; windows wait for it, since the watermark is the foremost's."""
+"""Partitions may be this far apart; windows wait for it: the watermark is the foremost's."""
 _FEWEST_OFFSETS = 100
-"""Of a batch, so that the sums of a window come in again in few batches."""
+"""Of a batch, so that the sums of a window come back in few batches."""
 
 
 def _paced(job: JobSpec) -> Mapping[str, str]:
     """Let no batch be longer than a quarter of a window.
 
-    A sum comes in again one window later; a batch that has read further has closed that window.
+    A sum comes back one window later; a batch that has read further has closed that window.
     """
     return {"source.maxOffsetsPerTrigger": str(max(_FEWEST_OFFSETS, job.quarter_records))}
 
 
 def _windowed(job: JobSpec) -> Windowed:
-    """Tell how many records come in a second, and how many of them of a key.
+    """Return how many records come in a second, and how many of them have the same key.
 
     A key is a sensor with an attribute: one that changes within a slide makes several keys of it.
     """
@@ -76,7 +76,7 @@ FACTS: Mapping[str, QueryFacts] = {
         default="microbatch",
         output_mode="update",
         refused={
-            "realtime": "it puts out a window after every record: use theodolite/uc3-every",
+            "realtime": "it emits a window after every record: use theodolite/uc3-every",
             "continuous": _NO_AGGREGATES,
         },
         watermark_delay_partitioned_ms=OUT_OF_STEP_MS,

@@ -30,7 +30,7 @@ def open_groups(case: str, parameters: Parameters, sensors: int, load_s: float) 
 
 
 def remark_on_state(spec: TrialSpec, parameters: Parameters, sensors: int) -> str | None:
-    """Tell how much may have to be remembered, where that is much."""
+    """Report how much may have to be remembered, if that is a lot."""
     windows, case = parameters.hopping, spec.query.partition("-")[0]
     if spec.query == "uc3-sliding":
         return remark_on_values(values_kept(spec, windows, "pairs"), on_disk=True)

@@ -1,6 +1,6 @@
 """The table that uc1 stores records in.
 
-Rows are written by engines and by the reference engine alike, and never twice: what comes again
+Rows are written by engines and by the reference engine alike, and never twice: a repeated row
 changes nothing.
 """
 
@@ -55,7 +55,7 @@ class Writer:
         )
 
     def write(self, records: pa.Table) -> None:
-        """Write records; those that are there stay as they are."""
+        """Write records; those that are already there stay as they are."""
         sink = pa.BufferOutputStream()
         pacsv.write_csv(records, sink, _CSV)
         with self._connection.transaction(), self._connection.cursor() as cursor:
@@ -116,7 +116,7 @@ def read(endpoint: PostgresEndpoint) -> pa.Table:
 
 
 def has(endpoint: PostgresEndpoint, ids: Sequence[int]) -> bool:
-    """Tell whether there is a row of each of these ids."""
+    """Return whether there is a row for each of these ids."""
     query = sql.SQL("SELECT count(*) FROM {} WHERE id = ANY (%s)").format(_name(endpoint))
     with _connected(endpoint) as connection:
         return connection.execute(query, [list(ids)]).fetchone() == (len(ids),)
@@ -128,12 +128,12 @@ def _name(endpoint: PostgresEndpoint) -> sql.Identifier:
 
 @contextmanager
 def _connected(endpoint: PostgresEndpoint) -> Iterator[Connection]:
-    """Connect for the harness, for which an error means that nothing can be said of the engine."""
+    """Connect for the harness, whose errors say nothing about the engine."""
     try:
         with psycopg.connect(**endpoint.connection()) as connection:
             yield connection
     except psycopg.Error as error:
         raise TrialInvalid(
             f"the table {_TABLE} at {endpoint.address}: {str(error).strip()}",
-            "see that the database runs, and that no other program uses the table",
+            "check that the database runs, and that no other program uses the table",
         ) from error

@@ -50,14 +50,14 @@ class Theodolite:
     }
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Refuse nothing further: the parameters say themselves what fits together."""
+        """Refuse nothing more: the parameters check themselves that they fit together."""
 
     def shaped(self, query: Query, parameters: Mapping[str, Json]) -> Query:
         """Give the query the size of its windows, and the keys of its markers."""
         return queries.shaped(query, Parameters.model_validate(parameters))
 
     def plan(self, spec: TrialSpec) -> tuple[TrialSpec, list[str]]:
-        """Tell how many sensors there are, and let the load go on until the root has its sums."""
+        """Note how many sensors there are, and let the load go on until the root has its sums."""
         spec, note = _delayed(spec)
         parameters = Parameters.model_validate(spec.parameters)
         _refuse_contradiction(parameters, spec)
@@ -71,7 +71,7 @@ class Theodolite:
         return spec, [note for note in notes if note is not None and note not in spec.notes]
 
     def remarks(self, spec: TrialSpec, measured: Span) -> list[str]:
-        """Tell when there were more keys from some time on."""
+        """Report when the number of keys grew."""
         if queries.case(spec.query) != "uc3":
             return []
         parameters = Parameters.model_validate(spec.parameters)
@@ -82,8 +82,8 @@ class Theodolite:
         if end - begin < slide_ms and change_ms < end:
             after = format_duration((change_ms - begin) / 1000)
             found.append(
-                f"a window began {after} after the beginning of the load, in which most trials"
-                " have none: each sensor was in one window more"
+                f"a window began {after} after the beginning of the load, where most trials have"
+                " none: each sensor was in one more window"
             )
         return [remark for remark in found if remark is not None]
 
@@ -125,7 +125,7 @@ class Theodolite:
         return {"records": store.read(_postgres(services))}
 
     def table_answered(self, services: Services, markers: Sequence[bytes]) -> bool:
-        """Tell whether every marker is stored."""
+        """Return whether every marker is stored."""
         return store.has(_postgres(services), [json.loads(marker)["id"] for marker in markers])
 
 
@@ -137,7 +137,7 @@ def _refuse_contradiction(parameters: Parameters, spec: TrialSpec) -> None:
     """Refuse sensors, period and rate that do not fit together, or too many sensors."""
     if spec.query in _GROWING and parameters.aggregate != "stats":
         raise UsageError(
-            f"{spec.query} puts out statistics, not only {parameters.aggregate}",
+            f"{spec.query} emits statistics, not only {parameters.aggregate}",
             "Leave -P aggregate out, or use uc3-final or uc3-sliding.",
         )
     sensors, period_s = _sensors_asked_for(parameters, spec.query), parameters.period
@@ -153,9 +153,9 @@ def _refuse_contradiction(parameters: Parameters, spec: TrialSpec) -> None:
     if sensors is None and wanted > MOST_SENSORS:
         raise UsageError(
             f"{format_rate(spec.rate)} from sensors that send every"
-            f" {format_duration(period_s or 1.0)} are {wanted:,.0f} sensors, of"
-            f" {MOST_SENSORS:,} at most",
-            "Say -P sensors=…, or a shorter -P period.",
+            f" {format_duration(period_s or 1.0)} needs {wanted:,.0f} sensors, but at most"
+            f" {MOST_SENSORS:,} are allowed",
+            "Use -P sensors=…, or a shorter -P period.",
         )
 
 
@@ -173,7 +173,7 @@ def _sensors_asked_for(parameters: Parameters, query: str) -> int | None:
 
 
 def _rounded(parameters: Parameters, spec: TrialSpec, sensors: int) -> str | None:
-    """Tell how many sensors there are where rate and period do not give their number."""
+    """Note how many sensors there are where rate and period do not give their number."""
     in_groups = queries.case(spec.query) == "uc4"
     wanted = spec.rate * (parameters.period or 1.0)
     fits = abs(wanted - sensors) <= 1e-6 * wanted
@@ -183,7 +183,7 @@ def _rounded(parameters: Parameters, spec: TrialSpec, sensors: int) -> str | Non
     if in_groups:
         return f"the {sensors:,} sensors of the groups send every {each}"
     return (
-        f"{format_rate(spec.rate)} are those of {wanted:g} sensors: here {sensors:,} send every"
+        f"{format_rate(spec.rate)} would need {wanted:g} sensors: here {sensors:,} send every"
         f" {each}"
     )
 
@@ -199,7 +199,7 @@ def _delayed(spec: TrialSpec) -> tuple[TrialSpec, str | None]:
 
 
 def _refuse_pauses(parameters: Parameters, spec: TrialSpec) -> None:
-    """Refuse a load in which sums that come in again would be all that goes on for a while."""
+    """Refuse a load with pauses in which only sums that are fed back would come in."""
     quarter_ms = parameters.window_ms("uc4") // 4
     if arrivals.fewest(spec, quarter_ms) < 1:
         raise UsageError(
@@ -207,7 +207,7 @@ def _refuse_pauses(parameters: Parameters, spec: TrialSpec) -> None:
             f" {format_duration(quarter_ms / 1000)} at a time, a quarter of a window: sums that"
             f" {spec.query} feeds back would then be too late, and dropped",
             "Raise the lowest rate, lengthen -P window, or use uc4-single, which feeds nothing"
-            " back. The pause of the experiment efficiency is left out by -X rested=false.",
+            " back. -X rested=false leaves out the pause of the experiment efficiency.",
         )
 
 

@@ -23,11 +23,11 @@ def store(redis: RedisEndpoint) -> Store:
 
 @dataclass(frozen=True)
 class Ads:
-    """What knows, or can ask, which campaign an ad belongs to."""
+    """Knows, or asks, which campaign an ad belongs to."""
 
     redis: RedisEndpoint
     remembers: bool
-    """Else it asks again for each event."""
+    """Whether it asks once for each ad; otherwise it asks again for each event."""
 
     def campaigns(self, ads: pa.Array) -> pa.Array:
         """Return the campaign of each ad; null for an ad that Redis does not know."""

@@ -23,8 +23,8 @@ from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters
 Booleans = npt.NDArray[np.bool_]
 
 CLOCKS_APART_MS = 5
-"""In a valid trial clocks stand less than this apart."""
-# RE2 has its quick way for four groups at most.
+"""In a valid trial clocks differ by less than this."""
+# RE2 has a fast path for at most four groups.
 _EVENT = (
     r'^\{"id":\d+,"intended":(?P<intended>\d+),"user_id":"[^"]*","page_id":"[^"]*",'
     r'"ad_id":"(?P<ad>[^"]*)","ad_type":"[^"]*","event_type":"(?P<type>[^"]*)",'
@@ -98,7 +98,7 @@ class Views:
         return counts.in_redis(tables["windows"])
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which counts are those of the events in time and any of the late ones."""
+        """Return which counts are those of the events in time and any of the late ones."""
         theirs = pc.extract_regex(outputs["value"].combine_chunks(), pattern=counts.LINE)
         seen, last = (
             pc.fill_null(pc.cast(counts.texts(theirs, name), pa.int64()), -1).to_numpy()
@@ -153,7 +153,7 @@ def _views(records: pa.Table, parameters: Parameters, seed: int) -> pa.Table:
 
 
 def _reached(partition: npt.NDArray[np.int32], intended: Integers) -> Integers:
-    """Tell how far the sender had come in each event's partition."""
+    """Return how far the sender had come in each event's partition."""
     reached = np.empty_like(intended)
     for each in np.unique(partition):
         here = partition == each
@@ -181,7 +181,7 @@ def _counted(views: pa.Table, names: pa.Array, *, late: bool) -> pa.Table:
 
 
 def _closings(views: pa.Table, names: pa.Array, partition: int) -> pa.Table:
-    """Tell for the window before each view when this partition's first view closes it."""
+    """Return for the window before each view when this partition's first view closes it."""
     firsts = views.group_by(["window", "campaign"]).aggregate(
         [("intended", "min"), ("appended", "min")]
     )

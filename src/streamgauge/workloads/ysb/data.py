@@ -1,6 +1,6 @@
 """The events, the ads and their campaigns, drawn from a seed.
 
-An event is a JSON object of seven texts, behind id and intended time. A payload leaves its event
+An event is a JSON object of seven texts, after id and intended time. A payload leaves its event
 time open, which the sender fills in.
 """
 
@@ -29,7 +29,7 @@ SENTINEL_MS = 4_102_444_800_000
 _UNKNOWN_ADS = 10
 _LATE_SHARE = 1e-5
 _CAMPAIGNS, _ADS, _USERS, _PAGES, _STRANGERS, _EVENTS, _TIMES = range(7)
-"""What sets random numbers apart."""
+"""What distinguishes series of random numbers."""
 _BLOCK = 16_384
 _SHAPE = (
     b'"user_id":%b,"page_id":"%b","ad_id":"%b","ad_type":"%b","event_type":"%b",'
@@ -57,7 +57,7 @@ def campaigns(count: int, seed: int) -> Sequence[bytes]:
 
 @cache
 def ads(count: int, seed: int) -> Sequence[bytes]:
-    """Return the ads of so many campaigns: ten of the first, ten of the second, and so on."""
+    """Return the ads of that many campaigns: ten of the first, ten of the second, and so on."""
     return identifiers(seed, _ADS, count * ADS_PER_CAMPAIGN)
 
 
@@ -102,7 +102,7 @@ def _spoil(
 
 
 def shifts(parameters: Parameters, seed: int, count: int) -> list[int]:
-    """Tell how many milliseconds each event time is after the intended time."""
+    """Return how many milliseconds each event time is after the intended time."""
     if not parameters.skew:
         return [0]
     random = np.random.default_rng([seed, _TIMES])

@@ -1,4 +1,4 @@
-"""What can be chosen with -P, and what follows from it."""
+"""The parameters (-P), and what follows from them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 WINDOW_MS = 10_000
 JITTER_MS = 50
-"""With skew an event time is so far from the intended time at most."""
+"""With skew an event time is at most this far from the intended time."""
 LATEST_MS = 60_000
-"""With skew a few events are late by up to so much."""
+"""With skew a few events are late by up to this much."""
 
 
 class Parameters(BaseModel):
-    """What can be chosen with -P."""
+    """The parameters (-P)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,9 +25,9 @@ class Parameters(BaseModel):
     skew: bool = False
     """Whether event times are up to 50 ms off, and one of 100,000 up to a minute late."""
     bad: float = Field(default=0.0, ge=0, le=1)
-    """Share of the events that no count may hold: half of unknown ads, half that are no JSON."""
+    """Share of the events that must not be counted: half are of unknown ads, half are not JSON."""
     cache: bool = True
-    """Whether the engine may remember the campaign of an ad; else it asks Redis for each event."""
+    """Whether the engine may remember the campaign of an ad, or asks Redis for each event."""
     ring: int = Field(default=1_000_000, ge=1, le=7_000_000)
     """Events that are rendered before the load; then they repeat with new times."""
 

@@ -1,6 +1,6 @@
 """Both queries on Spark: read, parse, filter, project, look up, enrich, count by window.
 
-Redis is asked and written by Spark's Python workers, for some thousand events at a time.
+Spark's Python workers ask and write Redis, for some thousand events at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOW_MS = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 
 
 def to_topic(streams: Streams, context: QueryContext) -> DataFrame:
-    """Put each count out as a line."""
+    """Emit each count as a line."""
     events = streams["events"]
     counts = _closed_by_views if context.job.closed_by_records else _counts
     fields = [F.col(name).cast("string") for name in ("start", "campaign", "seen", "last")]
@@ -38,7 +38,7 @@ def to_topic(streams: Streams, context: QueryContext) -> DataFrame:
 
 
 def to_redis(streams: Streams, context: QueryContext) -> BatchWriter | Dropped:
-    """Write each count to Redis; a batch that comes again changes nothing.
+    """Write each count to Redis; a repeated batch changes nothing.
 
     Continuous processing knows neither joins nor windows: there each task counts what it sees.
     """
@@ -74,7 +74,7 @@ def _counts(events: DataFrame, context: QueryContext) -> DataFrame:
 
 
 def _told(counts: DataFrame) -> DataFrame:
-    """Tell of each count its window's start, campaign and what was counted."""
+    """Return of each count its window's start, campaign and what was counted."""
     start = F.unix_millis("window.start").alias("start")
     return counts.select(start, "campaign", "seen", "last", "before")
 
@@ -113,7 +113,7 @@ def _closed_by_views(events: DataFrame, context: QueryContext) -> DataFrame:
 
 
 def _views(events: DataFrame, *more: str) -> DataFrame:
-    """Parse the events, keep the views, and of these the ad, the time and what else is asked."""
+    """Parse the events, keep the views, and of these the ad, the time and other wanted fields."""
     event = F.from_json(F.col("value").cast("string"), EVENT).alias("event")
     return (
         events.select(event, *more)
@@ -133,7 +133,7 @@ def _campaign(context: QueryContext) -> Callable[[str], Column]:
 
     # PySpark takes the kind of function from its hints and warns if given; its stubs want it.
     looked_up = F.arrow_udf(campaigns, StringType())  # type: ignore[call-overload]
-    # Else Spark asks twice, and drops unknown ads before it has seen their times.
+    # Otherwise Spark asks twice, and drops unknown ads before it has seen their times.
     return cast("Callable[[str], Column]", looked_up.asNondeterministic())
 
 

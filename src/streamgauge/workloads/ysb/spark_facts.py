@@ -17,11 +17,11 @@ _IN_PARTS = (
 LEAST_VIEWS = 10
 """Of a campaign in each window and partition, where its next view closes a window."""
 OUT_OF_STEP_MS = 1_000
-"""Partitions may be so far apart; windows wait for it, since the watermark is the foremost's."""
+"""Partitions may be this far apart; windows wait for it: the watermark is the foremost's."""
 
 
 def _unfit(job: JobSpec, mode: Mode) -> str | None:
-    """Tell what keeps views from closing windows."""
+    """Return what keeps views from closing windows."""
     if mode != "realtime":
         return None
     parameters = Parameters.model_validate(job.parameters)
@@ -32,7 +32,7 @@ def _unfit(job: JobSpec, mode: Mode) -> str | None:
     views = parameters.views_per_campaign(job.least_rate)
     if views < LEAST_VIEWS:
         return (
-            "a window is closed by the campaign's next view in every partition, and of some"
+            "a window is closed by the campaign's next view in every partition, and of about"
             f" {views:.1f} views in a window and partition (at least {LEAST_VIEWS} are needed)"
             " the first may come too late"
         )

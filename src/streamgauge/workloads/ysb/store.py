@@ -1,4 +1,4 @@
-"""What lies in Redis: the ads with their campaigns, and the counts of windows.
+"""The content of Redis: the ads with their campaigns, and the counts of windows.
 
 `streamgauge-ysb-ads` is a hash of ad → campaign. `streamgauge-ysb-window-START` is a hash of
 `CAMPAIGN/PART` → `seen_count,last_event_time,avg_pre_window_latency,time_updated`. The part says
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ADS = "streamgauge-ysb-ads"
 WINDOW = "streamgauge-ysb-window-"
 WINDOWS = pa.schema([("window", pa.string()), ("counted", pa.string()), ("value", pa.string())])
-"""As they are recorded: start of the window, `CAMPAIGN/PART`, and what lies under it."""
+"""As they are recorded: start of the window, `CAMPAIGN/PART`, and its value."""
 READ_MS = b"read_ms"
 """Metadata of that table: the server's clock when it was read."""
 
@@ -76,7 +76,7 @@ class Store:
         Args:
             part: Who counted.
             rows: What was counted.
-            again: Whether a count replaces one that is there; else the first stays.
+            again: Whether a count replaces an existing one; otherwise the first stays.
         """
         fields: dict[int, list[str]] = defaultdict(list)
         for window, campaign, seen, last, latency in rows:
@@ -131,7 +131,7 @@ class Store:
 
 @contextmanager
 def opened(endpoint: RedisEndpoint) -> Iterator[Store]:
-    """Connect for the harness, for which an error means that nothing can be said of the engine."""
+    """Connect for the harness, whose errors say nothing about the engine."""
     from redis import RedisError
 
     try:

@@ -81,7 +81,7 @@ class Ysb:
     quick: ClassVar[Mapping[str, Json]] = {"ring": 100_000}
 
     def check(self, parameters: Mapping[str, Json]) -> None:
-        """Refuse nothing further: each parameter says itself what it may be."""
+        """Refuse nothing more: each parameter checks itself."""
 
     def payloads(self, spec: TrialSpec, stream: str, count: int) -> Payloads:  # noqa: ARG002
         """Render the events."""
@@ -114,7 +114,7 @@ class Ysb:
         """Read the windows that the query wrote.
 
         Raises:
-            TrialInvalid: The ads are not as they were, so the engine may have met anything.
+            TrialInvalid: The ads have changed, so it is unknown what the engine found.
         """
         with store.opened(_redis(services)) as redis:
             if redis.ads() != _campaign_of_each(spec):

@@ -47,7 +47,7 @@ def test_a_trigger_interval_is_read() -> None:
         ({"mode": "microbatch", "trigger": "-1s"}, "'-1s' is not a duration"),
         ({"mode": "microbatch", "trigger": "often"}, "'often' is not a duration"),
         ({"profile": "fast"}, "unknown profile of spark 'fast'"),
-        ({"conf__linger": "5"}, "setting 'linger' has no place to go"),
+        ({"conf__linger": "5"}, "setting 'linger' has no known prefix"),
         ({"conf__spark.master": "spark://a:7077"}, "is not a setting of the session"),
         ({"conf__spark.master": "local-cluster[2,1,1024]"}, "is not a setting of the session"),
         ({"treshold": "5"}, "unknown option of spark 'treshold'"),

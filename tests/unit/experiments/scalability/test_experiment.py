@@ -181,8 +181,8 @@ def test_a_machine_that_changes_is_told() -> None:
     _, found, _ = search(asked(resources="instances:1", metric="capacity"), trial)
     assert found.drift is not None
     assert found.drift.told == (
-        "the machine has changed: doubt what lies near a bound: the first trial again took +30 %"
-        " of CPU time per record"
+        "the machine has changed, so results near a bound are doubtful: when the first trial was"
+        " repeated, its CPU time per record changed by +30 %"
     )
 
 
@@ -255,8 +255,8 @@ def test_the_dry_run_tells_how_many_trials_to_expect() -> None:
 
 def test_what_the_machine_cannot_do_is_told_before_the_start() -> None:
     told = cautions(asked(resources="instances:1,2,4,64", settings={"partitions": 4}))
-    assert told[0].startswith("4 partition(s) are no multiple of 64 instances")
-    assert "64 cores in all are more than this machine's" in told[1]
+    assert told[0].startswith("4 partition(s) are not a multiple of 64 instances")
+    assert "64 cores in all exceed this machine's" in told[1]
     assert len(told) == 2
     assert cautions(asked(resources="instances:1", settings={"partitions": 3})) == []
 
@@ -273,7 +273,7 @@ def test_what_the_machine_cannot_do_is_told_before_the_start() -> None:
         ({}, {"rates": ["1k/s"]}, "rate is varied"),
         ({}, {"shape": "poisson:1k/s"}, "rate is varied"),
         ({"load": "P.sensors:10,20"}, {"rates": ["1k/s", "2k/s"]}, "needs one rate"),
-        ({}, {"vary": {"seed": [1, 2]}}, "varies nothing else"),
+        ({}, {"vary": {"seed": [1, 2]}}, "cannot vary anything else"),
         ({"load": "P.sensors:10,20"}, {"shape": "poisson:1k/s"}, "constant rates"),
         ({"survey": True}, {"quick": True}, "exclude each other"),
         ({}, {"duration": "10s"}, "too short"),

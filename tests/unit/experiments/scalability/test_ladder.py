@@ -44,7 +44,7 @@ def test_ladders_as_people_write_them(text, factor, values):
         ("rate:1k/s..2k/s*0.5", "does not climb"),
         ("rate:1/s..2k/s*1.0001", "more than 100 steps"),
         ("instances:1..1000", "more than 100 steps"),
-        ("P.attribute:hour-of-day", "is no number"),
+        ("P.attribute:hour-of-day", "is not a number"),
         ("instances:0..4", "not above 0"),
         ("rate:0/s,1k/s", "not above 0"),
         ("instances:1..4+0", "not above 0"),

@@ -51,7 +51,7 @@ def test_a_delay_is_what_the_batch_before_took_too_long(took_ms: list[int]) -> N
 def test_a_batch_that_waited_for_its_trigger_was_in_time() -> None:
     found = delays(batches((0, 3900), (4003, 100), (8001, 50)), 4.0)
     assert [late_ms for _, late_ms in found] == [3, 1]
-    assert describe(found, 4.0) == "Batches were to begin every 4 s, and all did."
+    assert describe(found, 4.0) == "Batches were due every 4 s, and all began on time."
 
 
 def test_idle_triggers_that_were_not_reported_are_no_delay() -> None:
@@ -64,7 +64,7 @@ def test_the_greatest_delay_of_each_bin_is_shown() -> None:
     assert [late_ms for _, late_ms in late] == [2010, 3020, 0]
     assert over_time(late, FRAME) == {"t": [6, 11, 12], "delay": [2010, 3020, 0]}
     assert describe(late, 4.0) == (
-        "Batches were to begin every 4 s; 2 of 3 began later, by 3.02 s at most."
+        "Batches were due every 4 s; 2 of 3 began later, by at most 3.02 s."
     )
 
 

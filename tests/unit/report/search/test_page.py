@@ -88,7 +88,7 @@ def test_the_guess_is_where_it_caught_up(page: str) -> None:
     spec = spec_of(page, "run-0-search-0-rates")
     guess, *_ = rows_of(spec, "point")
     assert (guess["kind"], guess["rate"]) == ("guess", 2000.0)
-    assert "The guess is where it caught up" in page
+    assert "The guess is the rate at which it caught up" in page
     latencies = rows_of(spec_of(page, "run-0-search-0-latency"), "point")
     assert "guess" not in {row["kind"] for row in latencies}
 

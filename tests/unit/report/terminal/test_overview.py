@@ -142,7 +142,7 @@ def test_repeats_are_one_row_with_their_median_and_range(
     assert row.count("✓") == 3
     below = text.splitlines()[text.splitlines().index(row) + 1]
     assert below.split() == ["×3", "441–470"]
-    assert "median of that many repeats" in text
+    assert "median of n repeats" in text
 
 
 def test_a_range_across_units_names_both(folder: RunFolder, make_trial: TrialMaker) -> None:

@@ -37,7 +37,7 @@ def test_executors_elsewhere_do_not_reach_a_loopback_address(
     master: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "localhost")
-    with pytest.raises(NotReady, match=r"do not reach this machine at 127\.0\.0\.1"):
+    with pytest.raises(NotReady, match=r"cannot reach this machine at 127\.0\.0\.1"):
         parse_spark(Given(master), {})
 
 

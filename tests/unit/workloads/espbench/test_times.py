@@ -42,7 +42,7 @@ def test_gives_as_many_as_asked_and_never_one_twice(sizes: list[int], data: st.D
 @given(Sizes)
 def test_refuses_more_than_there_are(sizes: list[int]) -> None:
     events = 2 * sum(sizes)
-    with pytest.raises(UsageError, match=f"{events + 1} production times asked for") as caught:
+    with pytest.raises(UsageError, match=f"{events + 1} production times are wanted") as caught:
         lines(sizes, events + 1)
     assert "warehouses" in (caught.value.remedy or "")
 

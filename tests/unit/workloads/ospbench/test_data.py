@@ -128,7 +128,7 @@ def test_roads_are_as_many_as_the_rate_needs(rate: float, roads: int) -> None:
     [
         ({"window": "1s", "slide": "2s"}, "no longer than the window"),
         ({"window": "1500ms", "slide": "500ms"}, "whole seconds"),
-        ({"window": "3600s", "slide": "1s"}, "1000 windows at most"),
+        ({"window": "3600s", "slide": "1s"}, "at most 1000 windows"),
         ({"short": 2}, "less than long"),
         ({"bad": "many@10s"}, "must be written like"),
         ({"bad": "1"}, "must be written like"),

@@ -162,7 +162,7 @@ def test_what_cannot_be_parsed_comes_when_it_was_asked_for(stream: str) -> None:
     ("stage", "bad", "reason"),
     [
         ("stage2", "1@10m", "by then the load is over, after 8 s"),
-        ("stage100", "1@1s/speed", "stage100 reads flow alone"),
+        ("stage100", "1@1s/speed", "stage100 reads only flow"),
     ],
 )
 def test_bad_records_that_no_trial_would_have_are_refused(

@@ -41,7 +41,7 @@ def test_windows_may_have_any_length_and_slide() -> None:
         ({"window": "10m,1ms"}, "1000 windows"),
         ({"window": [0.0015, 0.0015]}, "whole milliseconds"),
         ({"disorder": 0.1}, "allowed_delay"),
-        ({"disorder": 0.6, "late": 0.6, "allowed_delay": "1s"}, "together 1 at most"),
+        ({"disorder": 0.6, "late": 0.6, "allowed_delay": "1s"}, "together at most 1"),
         ({"keys": "gamma"}, "keys"),
         ({"selectivity": 1.5}, "selectivity"),
     ],

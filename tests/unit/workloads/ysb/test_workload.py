@@ -99,8 +99,8 @@ def test_in_real_time_views_close_windows() -> None:
     [
         (20_000.0, {"cache": False}, "ask Redis for each event"),
         (20_000.0, {"skew": True}, "none may be late"),
-        (20_000.0, {"campaigns": 16_000}, r"some 4\.2 views"),
-        (200.0, {}, r"some 6\.7 views"),
+        (20_000.0, {"campaigns": 16_000}, r"about 4\.2 views"),
+        (200.0, {}, r"about 6\.7 views"),
         (200.0, {"events": "views"}, None),
         (5.0, {"campaigns": 1}, "fewer than 10 records"),
     ],

@@ -1,4 +1,4 @@
-"""An aggregate as data: what is kept of records (lift, combine), and what follows (lower)."""
+"""An aggregate as data: what is kept of records (lift, combine), and the result (lower)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Part:
 
     name: str
     lift: str
-    """What it is of a single record, as SQL; a bigint or a double."""
+    """Its value for a single record, as SQL; a bigint or a double."""
     combine: Combine
-    """How those of records, or of slices, become one; `list` keeps all of them."""
+    """How the values of records, or of slices, become one; `list` keeps all of them."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Parts, and what is put out of them."""
+    """Parts, and the columns that are computed from them."""
 
     parts: tuple[Part, ...]
     lower: Mapping[str, str]
@@ -30,5 +30,5 @@ class Aggregate:
 
     @property
     def holistic(self) -> bool:
-        """Tell whether a slice has to keep all of its records."""
+        """Return whether a slice has to keep all of its records."""
         return any(part.combine == "list" for part in self.parts)

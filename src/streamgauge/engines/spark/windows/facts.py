@@ -1,4 +1,4 @@
-"""What a workload's facts say of a query that computes windows; needs no Spark."""
+"""What a workload's facts say about a query that computes windows; needs no Spark."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from streamgauge.measure.window_methods import (
 AUTO = "auto"
 OPTIONS: Mapping[str, tuple[str, ...]] = {METHOD: (AUTO, *METHODS)}
 ROCKSDB: Mapping[str, str] = {METHOD: "pairs"}
-"""Spark keeps the state of Python in RocksDB alone."""
+"""Spark keeps the state of Python only in RocksDB."""
 
 Settled = Callable[[JobSpec, Mapping[str, str]], Mapping[str, str]]
 
 
 def by_cost(planned: Callable[[JobSpec], Windowed]) -> Settled:
-    """Return what settles the method of a job.
+    """Return the function that chooses the method of a job.
 
     Args:
-        planned: Tells what a job puts into windows.
+        planned: Returns what a job puts into windows.
     """
 
     def settled(job: JobSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:

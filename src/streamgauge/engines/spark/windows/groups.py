@@ -1,7 +1,7 @@
 """Keys kept together in groups, for state that our code keeps in Python.
 
-Spark calls Python once for each group and batch: with a group of many keys that is seldom, and
-what is done then is done with the columns of all of them at once.
+Spark calls Python once for each group and batch. With many keys to a group there are few calls,
+and each handles the columns of all its keys at once.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS_PER_PARTITION = 4
-"""So that partitions get nearly the same number of them."""
+"""Enough that partitions get nearly the same number of them."""
 
 
 class KeptInPieces(StatefulProcessor):
-    """Keeps rows of a group of keys in pieces of event time, and answers when time has passed."""
+    """Keeps rows of a group of keys in pieces of event time, and answers as time passes."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Take the state of this task."""
@@ -43,7 +43,7 @@ class KeptInPieces(StatefulProcessor):
     def closed(
         self, pieces: Mapping[int, pa.Table], closed_ms: int, until_ms: int
     ) -> Iterator[pd.DataFrame]:
-        """Put out all windows that are over; forget pieces, and set the next timer."""
+        """Emit all windows that are over; forget pieces, and set the next timer."""
 
     def handleExpiredTimer(  # noqa: N802 - Spark's name
         self,
@@ -51,7 +51,7 @@ class KeptInPieces(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Put out what is over, once for all timers that the watermark has passed."""
+        """Emit what is over, once for all timers that the watermark has passed."""
         (closed_ms,) = self._closed.get() or (0,)
         if expiredTimerInfo.getExpiryTimeInMs() <= closed_ms:
             return
@@ -64,12 +64,12 @@ class KeptInPieces(StatefulProcessor):
         """Leave nothing open."""
 
     def _with_kept(self, start: int, rows: pa.Table) -> pa.Table:
-        """Return rows behind those that a piece has already."""
+        """Return rows appended to those that a piece already has."""
         kept = self._pieces.getValue((start,))
         return rows if kept is None else pa.concat_tables([unpacked(kept[0]), rows])
 
     def _keep(self, start: int, rows: pa.Table) -> None:
-        """Let a piece have these rows."""
+        """Store these rows as a piece."""
         self._pieces.updateValue((start,), (packed(rows),))
 
 
@@ -78,8 +78,8 @@ def in_groups(rows: DataFrame, keys: Sequence[str], window: Column) -> GroupedDa
 
     Args:
         rows: With the event time in the column `time`.
-        keys: Columns that tell the keys apart.
-        window: By its end it is decided whether a row is late.
+        keys: Columns that identify a key.
+        window: Its end decides whether a row is late.
     """
     partitions = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     group = F.pmod(F.xxhash64(*keys), F.lit(partitions * GROUPS_PER_PARTITION)).cast("int")
@@ -97,7 +97,7 @@ def in_groups(rows: DataFrame, keys: Sequence[str], window: Column) -> GroupedDa
 
 
 def kept_by(grouped: GroupedData, processor: StatefulProcessor, output: StructType) -> DataFrame:
-    """Let a processor keep the state of each group, and put out what is over in event time."""
+    """Let a processor keep the state of each group, and emit what is over in event time."""
     return grouped.transformWithStateInPandas(
         statefulProcessor=processor,
         outputStructType=output,
@@ -113,7 +113,7 @@ def fields(rows: DataFrame, names: Sequence[str]) -> list[StructField]:
 
 
 def parts(rows: DataFrame, aggregate: Aggregate) -> list[StructField]:
-    """Return the columns of an aggregate's parts; of those that keep all values they are lists."""
+    """Return the columns of an aggregate's parts; parts that keep all values are lists."""
     lifted = fields(rows, [part.name for part in aggregate.parts])
     for part, field in zip(aggregate.parts, lifted, strict=True):
         if part.combine == "list":

@@ -34,10 +34,10 @@ def windowed(
 
     Args:
         rows: With the event time, under its watermark, in the column `time`.
-        keys: Columns that tell the keys apart.
+        keys: Columns that identify a key.
         aggregate: What is summarized.
         windows: Which windows there are.
-        context: Tells the method.
+        context: Names the method.
 
     Returns:
         The beginning of the window in milliseconds as `start`, the keys, and the aggregate.
@@ -50,11 +50,11 @@ def windowed(
 def before_each(
     rows: DataFrame, keys: Sequence[str], aggregate: Aggregate, length_ms: int
 ) -> DataFrame:
-    """Summarize what each record's key had in the time before it, when no more can come.
+    """Summarize the records of each record's key in the time before it, when no more can come.
 
     Args:
         rows: With the event time, under its watermark, in the column `time`, and a number `id`.
-        keys: Columns that tell the keys apart.
+        keys: Columns that identify a key.
         aggregate: What is summarized.
         length_ms: Of that time, both ends included.
 
@@ -66,28 +66,28 @@ def before_each(
 
 
 def lifted(rows: DataFrame, columns: Sequence[str], aggregate: Aggregate) -> DataFrame:
-    """Return of each record its time, some columns, and its parts."""
+    """Return the time, some columns and the parts of each record."""
     parts = (F.expr(part.lift).alias(part.name) for part in aggregate.parts)
     return rows.select("time", *columns, *parts)
 
 
 def lowered(found: DataFrame, columns: Sequence[str], aggregate: Aggregate) -> DataFrame:
-    """Return some columns, and what follows from the parts."""
-    told = (F.expr(sql).alias(name) for name, sql in aggregate.lower.items())
-    return found.select(*columns, *told)
+    """Return some columns, and the results computed from the parts."""
+    results = (F.expr(sql).alias(name) for name, sql in aggregate.lower.items())
+    return found.select(*columns, *results)
 
 
 def in_buckets(
     rows: DataFrame, keys: Sequence[str], aggregate: Aggregate, windows: Hopping
 ) -> DataFrame:
-    """Add each record to every window that it lies in, as Spark does by itself."""
+    """Add each record to every window that it is in, as Spark does by default."""
     return _started(_grouped(rows, _hops("time", windows), keys, aggregate, of_slices=False))
 
 
 def in_slices(
     rows: DataFrame, keys: Sequence[str], aggregate: Aggregate, windows: Hopping
 ) -> DataFrame:
-    """Summarize slices first, and then each window from the slices that lie in it."""
+    """Summarize slices first, and then each window from the slices in it."""
     piece = F.window("time", _ms(windows.piece_ms))
     slices = _grouped(rows, piece, keys, aggregate, of_slices=False)
     hops = _hops(F.window_time("window"), windows)

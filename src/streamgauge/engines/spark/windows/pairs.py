@@ -1,4 +1,4 @@
-"""Lazy slices in state of our own: at most two for each slide, brought together per window.
+"""Lazy slices in state of our own: at most two for each slide, combined per window.
 
 They are cut where a window begins or ends, as Scotty cuts them, so that there are few of them
 even where size and slide have no long common divisor.
@@ -61,7 +61,7 @@ class Pairs(KeptInPieces):
     def closed(
         self, pieces: Mapping[int, pa.Table], closed_ms: int, until_ms: int
     ) -> Iterator[pd.DataFrame]:
-        """Put out all windows that are over, and forget slices that no other window needs."""
+        """Emit all windows that are over, and forget slices that no other window needs."""
         ends = {start: self._windows.ends_ms(start) for start in sorted(pieces)}
         all_ends = sorted({end for each in ends.values() for end in each if end > closed_ms})
         for end in all_ends[: bisect_right(all_ends, until_ms)]:
@@ -73,7 +73,7 @@ class Pairs(KeptInPieces):
             self._handle.registerTimer(all_ends[bisect_right(all_ends, until_ms)])
 
     def _window(self, end_ms: int, slices: Sequence[pa.Table]) -> pd.DataFrame:
-        """Bring slices together."""
+        """Combine slices."""
         found = self._summed(pa.concat_tables(slices), self._keys)
         start = pa.array(np.full(len(found), end_ms - self._windows.size_ms))
         window: pd.DataFrame = found.add_column(0, "start", start).to_pandas()
@@ -106,9 +106,9 @@ class Pairs(KeptInPieces):
 def in_pairs(
     rows: DataFrame, keys: Sequence[str], aggregate: Aggregate, windows: Hopping
 ) -> DataFrame:
-    """Keep slices, and bring them together when a window is over.
+    """Keep slices, and combine them when a window is over.
 
-    A record is late when the first window that it lies in is over.
+    A record is late when the first window that it is in is over.
     """
     slide, rest = f"{windows.slide_ms} milliseconds", f"{windows.rest_ms} milliseconds"
     grouped = in_groups(rows, keys, F.window("time", slide, slide, rest))

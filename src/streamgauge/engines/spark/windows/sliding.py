@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 
 _PIECES = 8
-"""Of a window's length: into so many cells its records are put, and forgotten cell by cell."""
+"""Cells per window length: records are kept in cells, and forgotten cell by cell."""
 _COMBINE: Mapping[Combine, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 
@@ -61,7 +61,7 @@ class Sliding(KeptInPieces):
     def closed(
         self, pieces: Mapping[int, pa.Table], closed_ms: int, until_ms: int
     ) -> Iterator[pd.DataFrame]:
-        """Put out the windows of all records before which no more can come."""
+        """Emit the windows of all records before which no more can come."""
         unneeded_ms = {start: start + self._piece_ms + self._length_ms for start in pieces}
         for start in pieces:
             if unneeded_ms[start] <= until_ms:
@@ -82,10 +82,10 @@ class Sliding(KeptInPieces):
         due = np.flatnonzero((at_ms >= closed_ms) & (at_ms < until_ms))
         first = np.searchsorted(place, place[due] - self._length_ms, side="left")
         end = np.searchsorted(place, place[due], side="right")
-        told = records.select(["at", "id", *self._keys]).take(pa.array(due))
+        windows = records.select(["at", "id", *self._keys]).take(pa.array(due))
         for name, combine in self._parts:
-            told = told.append_column(name, _combined(records[name], combine, first, end))
-        return told
+            windows = windows.append_column(name, _combined(records[name], combine, first, end))
+        return windows
 
 
 def in_sliding(
@@ -116,7 +116,7 @@ def _numbered(records: pa.Table, keys: Sequence[str]) -> Integers:
 def _combined(
     values: pa.ChunkedArray, combine: Combine, first: Integers, end: Integers
 ) -> pa.Array:
-    """Bring the values of each range together."""
+    """Combine the values of each range."""
     if combine == "list":
         lengths = end - first
         offsets = np.concatenate([[0], np.cumsum(lengths)])

@@ -17,7 +17,7 @@ from streamgauge.spec.values import Json
 
 
 class _Read(BaseModel):
-    """A part of a line; it may say more than is read here."""
+    """A part of a line; the line may say more than is read here."""
 
     model_config = ConfigDict(strict=True)
 
@@ -46,7 +46,7 @@ class Batch:
     """Milliseconds spent in each of its phases."""
     whole_ms: float
     dropped: int = 0
-    """What came too late for it, as far as the engine reports it."""
+    """Rows that came too late for it, if the engine reports them."""
 
 
 def read_batches(file: Path, frame: Frame) -> list[Batch]:
@@ -72,7 +72,7 @@ def phases(batches: list[Batch], frame: Frame) -> dict[str, Json]:
 
 
 def collections(file: Path, frame: Frame) -> dict[str, Json]:
-    """Return how long the engine collected garbage, in milliseconds of each second."""
+    """Return how long the engine collected garbage, in milliseconds per second."""
     found = sorted((line.at, line.gc_ms) for line in _lines(file, "gc_ms", _GarbageLine))
     if not found:
         return {}
@@ -84,7 +84,7 @@ def collections(file: Path, frame: Frame) -> dict[str, Json]:
 
 
 def describe(batches: list[Batch]) -> str:
-    """Tell how many batches there were, how long they took and what they dropped."""
+    """Describe how many batches there were, how long they took and what they dropped."""
     took_ms = median(batch.whole_ms for batch in batches)
     summary = f"{len(batches):,} batches, the median took {took_ms:,.0f} ms"
     dropped = sum(batch.dropped for batch in batches)
@@ -93,7 +93,7 @@ def describe(batches: list[Batch]) -> str:
 
 
 def _lines(file: Path, key: str, kind: type[_Line]) -> Iterator[_Line]:
-    """Yield the lines of a kind, as far as they make sense."""
+    """Yield the well-formed lines of a kind."""
     with file.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if f'"{key}"' in line:

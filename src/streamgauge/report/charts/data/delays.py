@@ -11,7 +11,7 @@ from streamgauge.spec.values import Json
 from streamgauge.units import format_duration
 
 NOTICEABLE_MS = 100.0
-"""A batch that begins within this time of its trigger began in time."""
+"""A batch that begins within this time of its trigger began on time."""
 
 Delay = tuple[float, float]
 """When the batch began, in the trial's time in seconds, and its delay in milliseconds."""
@@ -27,10 +27,10 @@ def delays(batches: Sequence[Batch], trigger_s: float) -> list[Delay]:
 
 
 def _due_ms(before: Batch, batch: Batch, every_ms: float) -> float:
-    """Tell at which trigger a batch was due; triggers are at multiples of their interval.
+    """Return the trigger at which a batch was due; triggers are at multiples of their interval.
 
-    It is due at the first trigger after the batch before it began. Where the engine was idle at
-    the batch's own trigger, it waited for that one.
+    It is due at the first trigger after the previous batch began. If the engine was idle at the
+    batch's own trigger, it waited for that one.
     """
     first_ms = (before.began_ms // every_ms + 1) * every_ms
     own_ms = batch.began_ms // every_ms * every_ms
@@ -38,7 +38,7 @@ def _due_ms(before: Batch, batch: Batch, every_ms: float) -> float:
 
 
 def over_time(found: Sequence[Delay], frame: Frame) -> dict[str, Json]:
-    """Return the greatest delay of each bin."""
+    """Return the largest delay of each bin."""
     greatest: dict[int, float] = {}
     for at_s, late_ms in found:
         place = int(at_s // frame.bin_s)
@@ -51,10 +51,10 @@ def over_time(found: Sequence[Delay], frame: Frame) -> dict[str, Json]:
 
 
 def describe(found: Sequence[Delay], trigger_s: float) -> str:
-    """Tell how many batches began late, and by how much."""
+    """Describe how many batches began late, and by how much."""
     late = [late_ms for _, late_ms in found if late_ms > NOTICEABLE_MS]
-    asked = f"Batches were to begin every {format_duration(trigger_s)}"
+    asked = f"Batches were due every {format_duration(trigger_s)}"
     if not late:
-        return f"{asked}, and all did."
+        return f"{asked}, and all began on time."
     most = format_duration(max(late) / 1000)
-    return f"{asked}; {len(late):,} of {len(found):,} began later, by {most} at most."
+    return f"{asked}; {len(late):,} of {len(found):,} began later, by at most {most}."

@@ -1,6 +1,6 @@
-"""What the charts show of a trial's latencies: aggregated here, since millions stay out of a page.
+"""What the charts show of a trial's latencies: aggregated here, to keep millions out of a page.
 
-Latencies are whole milliseconds, as the clocks tell them.
+Latencies are whole milliseconds, as the clocks report them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Integers = npt.NDArray[np.int64]
 SERIES = ("p50", "p95", "p99", "max")
 _PER_MILLE = {"p50": 500, "p95": 950, "p99": 990}
 
-# The smallest value with at least p of its bin at or below it, where the bin carries p.
+# The smallest value with at least p of its bin at or below it, if the bin is large enough for p.
 _PERCENTILES = """
     WITH counted AS (
         SELECT floor((intended - {origin}) / {width})::BIGINT AS bin, emitted - {since} AS ms,
@@ -112,7 +112,7 @@ class Latencies:
         return {"t": at_s[order].tolist(), "latency": took[order].tolist()}
 
     def emitted(self) -> dict[str, Json]:
-        """Return the outputs per second, by the time at which they came; a pause is 0."""
+        """Return the outputs per second, by the time at which they arrived; a pause is 0."""
         rows = self._query(
             "SELECT floor((emitted - {origin}) / {width})::BIGINT AS bin, count(*) AS n"
             " FROM outputs GROUP BY bin ORDER BY bin"
@@ -133,7 +133,7 @@ class Latencies:
         return Histogram(*np.unique(took, return_counts=True))
 
     def _query(self, sql: str, **names: object) -> pa.Table:
-        """Run a query; what is put into it are numbers and names of this module."""
+        """Run a query; only numbers and names of this module are put into it."""
         frame = self._frame
         places = {"origin": frame.origin_ms, "width": frame.bin_s * 1000, **names}
         return self._sql.sql(sql.format(**places)).to_arrow_table()
@@ -143,7 +143,7 @@ class Latencies:
 
 
 def _since(kind: str) -> str:
-    """Write from which time a kind of latency counts."""
+    """Write the time from which a kind of latency counts."""
     return f"coalesce({', '.join(SINCE[kind])}, NULL)"
 
 
@@ -157,6 +157,6 @@ def pooled(histograms: Sequence[Histogram]) -> Histogram:
 
 
 def nines(histogram: Histogram) -> tuple[list[float], list[int]]:
-    """Return the percentiles of a sample and where they stand: see `measure.percentiles`."""
+    """Return the percentiles of a sample and their axis positions: see `measure.percentiles`."""
     at, took = curve(histogram.ms.astype(np.float64), histogram.count)
     return np.round(at, 3).tolist(), took.astype(np.int64).tolist()

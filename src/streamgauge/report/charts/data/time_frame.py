@@ -12,7 +12,7 @@ from streamgauge.spec.trial import TrialResult
 from streamgauge.spec.values import Span
 
 MOST_BINS = 400
-"""More points than this a chart cannot show."""
+"""A chart cannot show more points than this."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Frame:
 
 
 def frame_of(result: TrialResult) -> Frame | None:
-    """Return the frame of a trial; None where it broke off before its load began."""
+    """Return the frame of a trial; None if it ended before its load began."""
     if result.measured_ms is None:
         return None
     begin_ms, end_ms = result.measured_ms

@@ -1,4 +1,4 @@
-"""What the charts show of a trial's timeline: rates, lag, and who used what."""
+"""What the charts show of a trial's timeline: rates, lag, and the resources that were used."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Timeline:
             raise KeyError("at")
 
     def columns(self, family: str) -> list[str]:
-        """Return what was sampled of a family: `cpu` gives cpu.engine, cpu.broker and so on."""
+        """Return the columns of a family: `cpu` gives cpu.engine, cpu.broker and so on."""
         return [name for name in self.table.column_names if name.startswith(f"{family}.")]
 
     def ingested(self) -> dict[str, Json]:
-        """Return the records per second by which the log grew."""
+        """Return the growth of the log, in records per second."""
         return self._rates({"ingested": "log_end"})
 
     def throughput(self, *, timely: bool) -> dict[str, Json]:
@@ -93,7 +93,7 @@ class Timeline:
         return self._sampled(there, 1.0, 2)
 
     def lag(self) -> Series | None:
-        """Return log end − finished work in records; None if the engine reports it too seldom."""
+        """Return log end − finished work in records; None if the engine reports it too rarely."""
         if not {"log_end", "finished"} <= set(self.table.column_names):
             return None
         at, end, finished = _known(self.table, "at", "log_end", "finished")
@@ -102,8 +102,8 @@ class Timeline:
         return _series("records", at - self._frame.origin_ms / 1000, end - finished, self._frame)
 
     def _rates(self, totals: dict[str, str]) -> dict[str, Json]:
-        """Return by how much totals grew, in records per second."""
-        # The time at which they were asked for, where it was kept.
+        """Return the growth of totals, in records per second."""
+        # The time at which they were asked for, if it was kept.
         clock = "log_end_at" if "log_end_at" in self.table.column_names else "at"
         at, *known = _known(self.table, clock, *totals.values())
         if not len(at):
@@ -123,10 +123,10 @@ class Timeline:
         return self._binned(at, values, digits)
 
     def _binned(self, at: Floats, values: dict[str, Floats], digits: int) -> dict[str, Json]:
-        """Return the mean of every bin; seconds that were not sampled stay out of it."""
+        """Return the mean of every bin; seconds that were not sampled are left out."""
         frame = self._frame
         at_s = at - frame.origin_ms / 1000
-        # What came before would decide how high the axis is and not be in sight.
+        # Earlier values would set the height of the axis without being visible.
         inside = (at_s >= frame.start_s) & (at_s <= frame.end_s)
         numbers = np.floor(at_s[inside] / frame.bin_s).astype(np.int64)
         bins, place = np.unique(numbers, return_inverse=True)
@@ -169,7 +169,7 @@ def behind_series(latencies: pa.Table, frame: Frame) -> Series:
 
 
 def _growth(reached: Floats, edges: Floats) -> list[Json]:
-    """Return by how much something that counts up grew per second, from edge to edge."""
+    """Return the growth of a counter per second, from edge to edge."""
     rates = np.round(np.diff(reached) / np.diff(edges), 1)
     return [None if np.isnan(rate) else float(rate) for rate in rates]
 

@@ -39,12 +39,12 @@ class TrialView:
     charts: dict[str, Json] = field(default_factory=dict)
     """Columns by the name of their chart."""
     said: dict[str, Json] = field(default_factory=dict)
-    """What is to be said beside a chart, by the chart's name."""
+    """What to say next to a chart, by the chart's name."""
     unreadable: list[str] = field(default_factory=list)
     histogram: Histogram | None = None
 
     def data(self, cores: float | None) -> Json:
-        """Return what the page's script gets of this trial."""
+        """Return the data of this trial for the page's script."""
         frame = frame_of(self.result)
         if frame is None:
             return {"charts": {}, "said": {}}
@@ -75,7 +75,7 @@ def view_trial(
         folder: The run.
         result: The trial.
         most_singles: How many single latencies there is room for.
-        most_marks: The same of the beginnings of batches: all of them, or none.
+        most_marks: The same for the starts of batches: all of them are marked, or none.
     """
     view = TrialView(result)
     frame = frame_of(result)
@@ -110,7 +110,7 @@ class _Reader:
         self._read_batches(most_marks)
 
     def _open(self, name: str, read: Callable[[Path], T]) -> T | None:
-        """Read a file; one that is missing gives nothing, one that is cut off is reported."""
+        """Read a file; one that is missing gives None, one that is cut off is reported."""
         file = self.folder / name
         if not file.exists():
             return None
@@ -159,7 +159,7 @@ class _Reader:
         if shown < there:
             each = "second" if self.frame.bin_s == 1 else f"{self.frame.bin_s} s"
             self.view.said["singles"] = (
-                f"Shown are {shown:,} of {there:,}: some, evenly chosen, and the slowest of each"
+                f"{shown:,} of {there:,} are shown: some, evenly chosen, and the slowest of each"
                 f" {each}."
             )
 
@@ -191,7 +191,7 @@ class _Reader:
         self._read_delays(found)
 
     def _read_delays(self, found: list[batches.Batch]) -> None:
-        """Show how late batches began, where their times were asked for."""
+        """Show how late batches began, if their times were asked for."""
         trigger_s = self.view.result.trigger_s
         if trigger_s is None:
             return
@@ -201,7 +201,7 @@ class _Reader:
 
 
 def _slope(lag: Series) -> str:
-    """Tell the fitted slope, or that there is none."""
+    """Describe the fitted slope, or say that there is none."""
     fitted = lag.fitted
     if fitted.slope is None or fitted.low is None or fitted.high is None:
         return "Too few values for a slope."
@@ -212,15 +212,15 @@ def _slope(lag: Series) -> str:
 
 
 def _waited(name: str, result: TrialResult) -> Iterator[str]:
-    """Tell how long what lies in the queue has to wait, where it is counted in records."""
+    """Describe how long queued records have to wait, if the lag is counted in records."""
     pace = result.pace if name == "lag" else None
     if pace is not None and pace.by == "offsets" and pace.behind_p95_s is not None:
         waited = format_duration(pace.behind_p95_s)
-        yield f"In 95 % of the last third it was {waited} of the load at most."
+        yield f"In 95 % of the last third it was at most {waited} of load."
 
 
 def _beside(columns: Json, others: dict[str, Json]) -> Json:
-    """Put columns beside others over the times of both."""
+    """Merge columns with others, over the times of both."""
     if not isinstance(columns, dict):
         return others
     times = sorted({*_column(columns, "t"), *_column(others, "t")}, key=lambda t: float(str(t)))
@@ -263,6 +263,6 @@ def _acts(live: Path, result: TrialResult, frame: Frame) -> list[tuple[float, st
 
 
 def label(result: TrialResult) -> str:
-    """Name a trial as people tell it apart: what was asked, and which of its repeats it is."""
+    """Name a trial so that people can tell it apart: what was asked, and which repeat it is."""
     repeat = f" ({result.spec.repeat})" if result.spec.repeat > 1 else ""
     return f"{named(result.spec)}{repeat}"

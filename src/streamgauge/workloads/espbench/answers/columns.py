@@ -67,5 +67,5 @@ def sensor_columns(values: pa.Array, *columns: int) -> list[Integers]:
 
 
 def is_decimal(text: bytes, decimals: int) -> bool:
-    """Tell whether this is a plain number with so many decimals, and not of absurd length."""
+    """Return whether this is a plain number with that many decimals, and of sane length."""
     return re.fullmatch(rb"-?(0|[1-9]\d{0,19})\.\d{%d}" % decimals, text) is not None

@@ -38,7 +38,7 @@ class Lines:
         return line_rows(records, found, kept)
 
     def kept(self, records: pa.Table, found: Headers, context: AnswerContext) -> Booleans:  # noqa: ARG002
-        """Tell which records the query passes on; here all."""
+        """Return which records the query passes on; here all."""
         return np.ones(len(records), dtype=np.bool_)
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
@@ -50,7 +50,7 @@ class Lines:
         return output_rows(records, output_keys(values_of(records)))
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which lines are the same, byte for byte."""
+        """Return which lines are the same, byte for byte."""
         same = pc.fill_null(pc.equal(expected["value"], outputs["value"]), False)
         return np.asarray(same.to_numpy(), dtype=np.bool_)
 
@@ -67,7 +67,7 @@ class Errors(Lines):
     threshold: ClassVar[int] = 14_963
 
     def kept(self, records: pa.Table, found: Headers, context: AnswerContext) -> Booleans:  # noqa: ARG002
-        """Keep what lies above the threshold."""
+        """Keep lines above the threshold."""
         (mf01,) = sensor_columns(values_of(records), MF01)
         return np.asarray(mf01 > self.threshold)
 
@@ -79,7 +79,7 @@ class MachinePower(Lines):
     threshold: ClassVar[int] = 8_105
 
     def kept(self, records: pa.Table, found: Headers, context: AnswerContext) -> Booleans:
-        """Keep what lies below the threshold, outside of the workplace's downtime."""
+        """Keep lines below the threshold, outside the workplace's downtime."""
         values = values_of(records)
         (mf03,) = sensor_columns(values, MF03)
         low = mf03 < self.threshold
@@ -96,7 +96,7 @@ def _workplaces(values: pa.Array) -> Integers:
 
 
 def _down(workplaces: Integers, intended: Integers, table: pa.Table) -> Booleans:
-    """Tell which of the times lie within the downtime of their workplace, ends included."""
+    """Return which of the times lie within the downtime of their workplace, ends included."""
     downtimes = {row["wp_id"]: row for row in _microseconds(table).to_pylist()}
     down = np.zeros(len(workplaces), dtype=np.bool_)
     for workplace in np.unique(workplaces):

@@ -47,7 +47,7 @@ class Outliers:
         """Return one row per outlier; an unfinished window has none.
 
         Raises:
-            TrialInvalid: The records are no consecutive ones from the beginning of a window.
+            TrialInvalid: The records are not consecutive from the beginning of a window.
         """
         records = records.combine_chunks()
         self._check(records)
@@ -79,7 +79,7 @@ class Outliers:
         return output_rows(records, output_keys(values_of(records)))
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell where the line is the same and the probability is right to two decimals."""
+        """Return where the line is the same and the probability is right to two decimals."""
         pairs = zip(expected["value"].to_pylist(), outputs["value"].to_pylist(), strict=True)
         return np.array([self._same(mine, theirs) for mine, theirs in pairs], dtype=np.bool_)
 

@@ -59,11 +59,11 @@ class ProcessingTimes:
         return partials
 
     def outputs(self, records: pa.Table) -> pa.Table:
-        """Take any message for unexpected: this query writes to a table."""
+        """Treat any message as unexpected: this query writes to a table."""
         return output_rows(records, pa.nulls(len(records), pa.string()))
 
     def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Return what was done to the table: times that were set, and all that should not be."""
+        """Return the changes to the table: times that were set, and all that should not be."""
         before, after = tables["production_order_line.pristine"], tables["production_order_line"]
         read_ms = int((after.schema.metadata or {}).get(b"read_ms", _FOREVER_MS))
         pairs = zip(_parts(before), _parts(after), strict=True)
@@ -86,7 +86,7 @@ class ProcessingTimes:
         return pa.concat_tables(parts)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which times were neither set before their record was appended nor are to come."""
+        """Return which times were neither set before their record was appended nor are to come."""
         in_time = column(outputs, "emitted") >= column(expected, "appended")
         same = pc.equal(expected["value"], outputs["value"]).to_numpy()
         return np.asarray(in_time & same, dtype=np.bool_)
@@ -144,7 +144,7 @@ def _touched(
 
 
 def _equal(both: pa.Table, name: str) -> pa.ChunkedArray:
-    """Tell where a column is the same before and after; null equals null."""
+    """Return where a column is the same before and after; null equals null."""
     before, after = both[f"{name}.before"], both[f"{name}.after"]
     nulls = pc.and_(pc.is_null(before), pc.is_null(after))
     return pc.or_(nulls, pc.fill_null(pc.equal(before, after), False))
@@ -152,5 +152,5 @@ def _equal(both: pa.Table, name: str) -> pa.ChunkedArray:
 
 def _floor_ms(times: pa.ChunkedArray) -> pa.ChunkedArray:
     exact = pc.cast(pc.cast(times, pa.timestamp("us", tz=times.type.tz)), pa.int64())
-    # Times of our era are positive, so that whole division rounds down.
+    # Times since 1970 are positive, so integer division rounds down.
     return pc.divide(exact, 1_000)

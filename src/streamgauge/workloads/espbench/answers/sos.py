@@ -18,7 +18,7 @@ def outlier_probabilities(points: Floats, perplexity: float = 30.0, steps: int =
 
 
 def _distances(points: Floats) -> Floats:
-    """Return the Euclidean distance of each point from each other."""
+    """Return the Euclidean distance of each point from every other."""
     squares = np.zeros((len(points), len(points)))
     for column in points.T:
         squares += np.subtract.outer(column, column) ** 2

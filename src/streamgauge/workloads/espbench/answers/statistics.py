@@ -103,7 +103,7 @@ class Statistics:
         return output_rows(records, keys)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell where the averages differ by at most the last digit, all else by nothing."""
+        """Return where the averages differ by at most the last digit, and nothing else does."""
         pairs = zip(expected["value"].to_pylist(), outputs["value"].to_pylist(), strict=True)
         return np.array([_same_statistics(mine, theirs) for mine, theirs in pairs], dtype=np.bool_)
 
@@ -125,7 +125,7 @@ class Statistics:
 
 
 def _closed(marks: pa.Table, partitions: int) -> Integers:
-    """Return the windows that are followed by a record in so many partitions."""
+    """Return the windows that are followed by a record in that many partitions."""
     by = marks.select(["key", "value"]).group_by("key").aggregate([("value", "count_distinct")])
     closed = by.filter(pc.field("value_count_distinct") == partitions)
     return column(closed.set_column(0, "key", pc.cast(closed["key"], pa.int64())), "key")

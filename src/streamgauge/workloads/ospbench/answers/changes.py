@@ -1,4 +1,4 @@
-"""Answers of the changes: the sums of a point beside those of two seconds before."""
+"""Answers of the changes: the sums of a point compared with those of two seconds before."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Changes(AnswersOfPairs):
 
 
 def _before(sums: Sums, seconds: int) -> Integers:
-    """Return the row of each point's sum so many seconds before, -1 where there is none."""
+    """Return the row of each point's sum that many seconds before, -1 where there is none."""
     since = sums.second - sums.second.min(initial=2**62) + seconds * SECOND_MS
     span = int(since.max(initial=0)) + 1
     place: Integers = sums.point * span + since

@@ -18,7 +18,7 @@ from streamgauge.workloads.ospbench.answers.records import Booleans
 Column: TypeAlias = pa.Array | npt.NDArray[Any]
 
 _TOLERANCE = 1e-9
-"""Of what is not exact, relative."""
+"""Of inexact numbers, relative."""
 _NUMBER = r"-?\d{1,18}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?"
 _KINDS = {
     "whole": r"\d{1,18}",
@@ -36,8 +36,8 @@ class Line:
     keys: int
     """How many fields are the key."""
     fields: tuple[tuple[str, str], ...]
-    """Name and kind of each: `whole` and `exact` numbers, those that are `about` the same, `text`,
-    and `any` text, which may be empty."""
+    """Name and kind of each: `whole` and `exact` numbers, those that are only `about` the same,
+    `text`, and `any` text, which may be empty."""
 
     @cached_property
     def _key(self) -> str:
@@ -58,7 +58,7 @@ class Line:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which lines say the same; most do so letter by letter."""
+        """Return which lines say the same; most do so letter by letter."""
         same = pc.equal(expected["value"], outputs["value"]).to_numpy()
         others = np.flatnonzero(~same)
         mine, theirs = (

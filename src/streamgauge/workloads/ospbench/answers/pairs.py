@@ -89,7 +89,7 @@ class AnswersOfPairs(ABC):
         return self.line.outputs(records)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which outputs say the same."""
+        """Return which outputs say the same."""
         return self.line.agree(expected, outputs)
 
     @abstractmethod

@@ -16,7 +16,7 @@ from streamgauge.workloads.ospbench.data import SENTINEL
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-# RE2 has its quick way for four groups at most.
+# RE2 has a fast path for at most four groups.
 _PLACE = (
     r'^\{"id":\d+,"intended":\d+,"measurementId":"(?P<point>[^"]*)","internalId":"(?P<lane>[^"]*)",'
     r'"lat":(?P<latitude>-?\d+\.\d+),"long":(?P<longitude>-?\d+\.\d+),'
@@ -36,7 +36,7 @@ class Measured:
     """As text."""
     point: pa.Array
     lane: pa.Array
-    """As it is named."""
+    """By its name."""
     latitude: pa.Array
     longitude: pa.Array
     flow: pa.Array

@@ -17,7 +17,7 @@ from streamgauge.workloads.ospbench.answers.records import Booleans, measured
 
 @dataclass(frozen=True)
 class _Single:
-    """Answers of which each is that of one record."""
+    """Answers that each belong to one record."""
 
     aligned: ClassVar[int] = 1
     merges: ClassVar[bool] = False
@@ -32,7 +32,7 @@ class _Single:
         return self.line.outputs(records)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which outputs say the same of their record."""
+        """Return which outputs say the same about their record."""
         return self.line.agree(expected, outputs)
 
 

@@ -53,7 +53,7 @@ class Summed(AnswersOfPairs):
         ),
     )
     complete: bool
-    """Whether an answer needs all lanes of its point; else it comes at the second's end."""
+    """Whether an answer needs all lanes of its point; otherwise it comes at the second's end."""
 
     def _answers(self, pairs: Pairs, parameters: Parameters) -> pa.Table:  # noqa: ARG002
         found = sums(pairs, complete=self.complete)
@@ -65,7 +65,7 @@ class Summed(AnswersOfPairs):
 
 
 def sums(pairs: Pairs, *, complete: bool) -> Sums:
-    """Sum up the pairs of each point and second, if wanted only of the complete ones."""
+    """Sum up the pairs of each point and second; if wanted, only of complete ones."""
     new = (np.diff(pairs.point, prepend=-1) != 0) | (np.diff(pairs.second, prepend=-1) != 0)
     first = np.flatnonzero(new)
     lanes = np.diff(first, append=len(pairs))
@@ -91,6 +91,6 @@ def sums(pairs: Pairs, *, complete: bool) -> Sums:
 
 
 def times(sums: Sums, *, complete: bool) -> dict[str, pa.Array]:
-    """Return the times of answers; those that wait for no end of a second have none."""
+    """Return the times of answers; the end of a window only for those that wait for it."""
     ends = pa.nulls(len(sums.second), pa.int64()) if complete else sums.second + SECOND_MS
     return {"intended": sums.intended, "appended": sums.appended, "window_end": ends}

@@ -24,8 +24,8 @@ _SLICE = r"^(?P<slice>\d+),(?P<point>[^,]+)$"
 class Windows:
     """`window_start_ms,point,records,flow,publish_ms`.
 
-    All records of a slice lie in the same windows. A partial answer is what a point's records of a
-    slice add up to: its key is `slice_ms,point`, its value `records,flow`.
+    All records of a slice are in the same windows. A partial answer is the sum of a point's records
+    in a slice: its key is `slice_ms,point`, its value `records,flow`.
     """
 
     aligned: ClassVar[int] = 1
@@ -42,7 +42,7 @@ class Windows:
     )
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:
-        """Return what the records of each slice add up to."""
+        """Return the sums of the records of each slice."""
         found, slice_ms = measured(records), _slice_ms(context)
         second = found.second.to_numpy(zero_copy_only=False)
         table = pa.table(
@@ -102,7 +102,7 @@ class Windows:
         return self.line.outputs(records)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which outputs say the same."""
+        """Return which outputs say the same."""
         return self.line.agree(expected, outputs)
 
 

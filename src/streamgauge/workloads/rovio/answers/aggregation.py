@@ -26,16 +26,16 @@ from streamgauge.workloads.rovio.parameters import Parameters
 _OUTPUT = r"^(?P<key>\d{1,18},\d{1,18}),-?\d{1,18}(?:,(?P<ingested>\d{1,18}))?$"
 _TIMES = ("event", "intended", "appended", "window_end")
 _FEW = 64
-"""Late prices of which all sums are looked at before those of all."""
+"""Late prices whose sums are all tried before those of all prices."""
 _CONTRIBUTION = ("pack", "price", "event", "intended", "appended")
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The output is `window_start_ms,gem_pack_id,sum`, if the engine says `,ingested_ms`.
+    """The output is `window_start_ms,gem_pack_id,sum`, with `,ingested_ms` if the engine gives it.
 
-    An expected value is `window_start_ms,gem_pack_id,sum|event|late,late…`: what was there in
-    time, its greatest event time, and the prices that came too late: any of them may be in.
+    An expected value is `window_start_ms,gem_pack_id,sum|event|late,late…`: the sum of what was
+    there in time, its greatest event time, and the late prices, any of which may be included.
     """
 
     aligned: ClassVar[int] = 1
@@ -46,7 +46,7 @@ class Sums:
         parameters = Parameters.model_validate(context.parameters)
         found = events(records, parameters)
         table = pa.table({name: getattr(found, name) for name in _CONTRIBUTION})
-        # All events of a slice lie in the same windows, so that it can be summed up before.
+        # All events of a slice lie in the same windows, so it can be summed up first.
         slice_ms = math.gcd(parameters.size_ms, parameters.slide_ms)
         table = table.append_column("at", pa.array(found.event - found.event % slice_ms))
         late = np.flatnonzero(found.late)
@@ -90,7 +90,7 @@ class Sums:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which sums are those of the records in time and any of the late ones."""
+        """Return which sums are those of the records in time and any of the late ones."""
         pairs = zip(expected["value"].to_pylist(), outputs["value"].to_pylist(), strict=True)
         return np.array([_same(mine, theirs) for mine, theirs in pairs], dtype=np.bool_)
 
@@ -177,10 +177,10 @@ def _same(expected: bytes, output: bytes) -> bool:
 
 
 def can_add_up(total: int, prices: Sequence[int]) -> bool:
-    """Tell whether some of the prices make this total.
+    """Return whether some of the prices add up to this total.
 
-    Of many prices a few make almost any amount, up to which the others can be taken one by one;
-    where they do not, all sums up to the total, or to what the rest has to make, are looked at.
+    Of many prices a few make almost any amount, so the others can be taken one by one up to it.
+    Otherwise all sums up to the total, or to what the rest has to make, are tried.
     """
     if not 0 <= total <= sum(prices):
         return False
@@ -192,7 +192,7 @@ def can_add_up(total: int, prices: Sequence[int]) -> bool:
 
 
 def _makes(total: int, prices: Sequence[int]) -> bool:
-    """Tell whether some of the prices make this total, by all sums that they make up to it."""
+    """Return whether some of the prices add up to this total, by all their sums up to it."""
     within = (1 << total + 1) - 1
     reachable = 1  # bit n is set iff some of the prices make n
     for price in prices:

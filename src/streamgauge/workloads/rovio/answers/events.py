@@ -15,7 +15,7 @@ from streamgauge.workloads.rovio.parameters import Parameters
 Booleans = npt.NDArray[np.bool_]
 
 OUT_OF_STEP_MS = 50
-"""Partitions may be so far out of step: no record is late only for that."""
+"""Partitions may be this far out of step: no record is late just because of that."""
 
 _RECORD = (
     r"^(?P<id>\d+);(?P<intended>\d+);(?P<delay>-?\d+);(?P<user>\d+);(?P<pack>\d+)"
@@ -109,14 +109,14 @@ def _columns(records: pa.Table) -> _Fields:
 
 
 def _reached(records: pa.Table, is_ad: Booleans, intended: Integers) -> Integers:
-    """Tell how far each record's partition of its stream had come with it.
+    """Return how far each record's partition of its stream had come with it.
 
     The records of one sender come in the order of their intended times, those of several do not.
     """
     partition = np.asarray(records["partition"].to_numpy(), dtype=np.int64)
     group = 2 * partition + is_ad
     order = np.lexsort((records["offset"].to_numpy(), group))
-    place = group * (intended.max(initial=0) + 1)  # sets the times of groups apart
+    place = group * (intended.max(initial=0) + 1)  # keeps the times of groups apart
     reached = np.empty_like(intended)
     reached[order] = np.maximum.accumulate((intended + place)[order])
     return np.asarray(reached - place)

@@ -33,7 +33,7 @@ _OUTPUT = (
 _KEY = ("user", "pack", "window", "purchase", "ad")
 
 _GROUPS = 4096
-"""Users and packs are brought together in so many groups, each in one place."""
+"""Users and packs are divided into this many groups, each in one place."""
 _RECORD = np.dtype(
     [
         *((name, "<i8") for name in ("id", "user", "pack", "price")),
@@ -41,7 +41,7 @@ _RECORD = np.dtype(
         ("late", "?"),
     ]
 )
-"""How a record is handed on: as it lies in memory, since there are very many."""
+"""How a record is passed on: as it is in memory, since there are very many."""
 Records = npt.NDArray[np.void]
 
 
@@ -49,7 +49,7 @@ Records = npt.NDArray[np.void]
 class Pairs:
     """The output is `window_start_ms,purchase_id,ad_id,user_id,gem_pack_id,price[,ingested_ms]`.
 
-    The key begins with user and gem pack, which tell the group: all their records are brought
+    The key begins with user and gem pack, which determine the group: all their records are brought
     together. An expected value is the output's, `|` and the greatest event time in the window.
     """
 
@@ -85,7 +85,7 @@ class Pairs:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> Booleans:
-        """Tell which outputs have the right price, all else being their key."""
+        """Return which outputs have the right price; everything else is in their key."""
         (mine,) = numbers(expected["value"], r",(?P<price>\d+)\|")
         theirs = pc.extract_regex(outputs["value"], pattern=r"^(?:\d+,){5}(?P<price>\d+)")
         price = pc.cast(pc.struct_field(theirs, "price"), pa.string())
@@ -93,7 +93,7 @@ class Pairs:
         return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
     def groups(self, keys: pa.ChunkedArray) -> pa.Array:
-        """Tell them by user and pack, with which a pair begins; partials are named so."""
+        """Find them by user and pack, with which a pair begins; partials are named by group."""
         keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
         found = pc.extract_regex(keys, pattern=r"^(?P<user>\d{1,18}),(?P<pack>\d{1,18})")
         user, pack = (
@@ -190,7 +190,7 @@ def _pairs(records: Records, size_ms: int) -> tuple[Records, Records]:
     if not meet.any():
         return records[:0], records[:0]
     purchases, ads = (np.flatnonzero(meet & side) for side in (~is_ad, is_ad))
-    # Times of one key after those of the key before, too far apart to be mistaken for each other.
+    # Times of one key after those of the key before, too far apart to be confused.
     event = records["event"] - records["event"].min()
     place = event + code * (event.max() + 2 * size_ms)
     ads = ads[np.argsort(place[ads], kind="stable")]
@@ -203,7 +203,7 @@ def _pairs(records: Records, size_ms: int) -> tuple[Records, Records]:
 def _pair_rows(
     purchase: Records, ad: Records, start: Integers, end: Integers, event: Integers
 ) -> pa.Table:
-    """Write the pairs: each is to be there at its window's end, and may be before."""
+    """Write the pairs: each is due at its window's end, and may come before."""
     user_and_pack = joined(purchase["user"], purchase["pack"])
     window_and_ids = joined(start, purchase["id"], ad["id"])
     output = pc.binary_join_element_wise(

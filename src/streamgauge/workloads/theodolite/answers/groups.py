@@ -99,7 +99,7 @@ class GroupSums:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which sums are right."""
+        """Return which sums are right."""
         ours, theirs = (numbers(table["value"], _SUMS) for table in (expected, outputs))
         right = [mine == other for mine, other in zip(ours, theirs, strict=True)]
         return np.asarray(np.all(right, axis=0), dtype=np.bool_)
@@ -138,7 +138,7 @@ class _Values:
 
 
 class _Groups:
-    """Groups of so many consecutive sensors in each window."""
+    """Groups of that many consecutive sensors in each window."""
 
     def __init__(self, values: _Values, width: int, children: int) -> None:
         group, member = values.sensor // width, values.sensor // (width // children)
@@ -156,7 +156,7 @@ def _over(function: np.ufunc, values: Integers, starts: Integers) -> Integers:
 
 
 def _changes(*columns: Integers) -> npt.NDArray[np.bool_]:
-    """Tell which rows differ from the row before; the first does."""
+    """Return which rows differ from the row before; the first always does."""
     found: npt.NDArray[np.bool_] = np.any(
         [np.diff(column, prepend=-1) != 0 for column in columns], axis=0
     )
@@ -164,7 +164,7 @@ def _changes(*columns: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _lasts(order: Integers, *columns: Integers) -> Integers:
-    """Keep of the rows in this order the last of each combination of columns."""
+    """Keep the last row of each combination of columns, with the rows in this order."""
     ends = np.any([np.diff(column[order], append=-1) != 0 for column in columns], axis=0)
     return order[ends]
 

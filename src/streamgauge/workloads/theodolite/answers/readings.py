@@ -1,4 +1,4 @@
-"""Read records, many at once, and hand numbers on in one cell."""
+"""Read records, many at once, and pass numbers on in one cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamgauge.workloads.theodolite.data import STEPS
 
 Integers = npt.NDArray[np.int64]
 
-# RE2 has its quick way for four groups at most.
+# RE2 has a fast path for at most four groups.
 _RECORD = (
     r'^\{"id":(?P<id>\d+),"intended":\d+,"identifier":"(?P<identifier>s_(?:marker_)?\d+)",'
     r'"timestamp":(?P<timestamp>\d{1,15}),"valueInW":(?P<value>\d+(?:\.\d+)?)\}$'
@@ -25,8 +25,8 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 def readings(records: pa.Table) -> pa.Table:
     """Return the records that can be read: id, identifier, timestamp, steps and their place.
 
-    `steps` are quarters of a watt, `written` is the power as it was sent. Records that are no
-    reading are left out, sentinels and the hierarchy among them.
+    `steps` are quarters of a watt, `written` is the power as it was sent. Records that are not
+    readings are left out, such as sentinels and the hierarchy.
     """
     found = pc.extract_regex(records["value"].combine_chunks(), pattern=_RECORD)
     good = pc.is_valid(found)
@@ -66,14 +66,14 @@ def unpacked(cells: pa.ChunkedArray, columns: int) -> list[Integers]:
 
 
 def lines_like(values: pa.ChunkedArray, pattern: str) -> pa.Array:
-    """Return as text what matches a pattern; null for all else, which may be no text at all."""
+    """Return as text what matches a pattern; null for the rest, which may not be text at all."""
     raw = values.combine_chunks()
     fits = pc.fill_null(pc.match_substring_regex(raw, pattern), False)
     return pc.cast(pc.if_else(fits, raw, pa.scalar(None, pa.binary())), pa.string())
 
 
 def numbers(lines: pa.ChunkedArray, last: int) -> list[npt.NDArray[np.float64]]:
-    """Read so many numbers at the end of each line, which must have them."""
+    """Read that many numbers at the end of each line, which must have them."""
     parts = pc.split_pattern(pc.cast(lines.combine_chunks(), pa.string()), ",")
     starts = parts.offsets.to_numpy()
     values, ends = parts.values, starts[1:]
@@ -83,7 +83,7 @@ def numbers(lines: pa.ChunkedArray, last: int) -> list[npt.NDArray[np.float64]]:
 
 
 def texts(*columns: pa.Array | pa.ChunkedArray | npt.NDArray[np.generic]) -> pa.Array:
-    """Write columns of texts and numbers behind each other, with commas between."""
+    """Write columns of texts and numbers one after the other, separated by commas."""
     written = [pc.cast(_array(column), pa.string()) for column in columns]
     return pc.binary_join_element_wise(*written, ",")
 

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Summary:
-    """What some records amount to, row by row."""
+    """Statistics of some records, row by row."""
 
     count: Integers
     total: Integers
@@ -28,7 +28,7 @@ class Summary:
 
     @classmethod
     def of_each(cls, steps: Integers, intended: Integers, appended: Integers) -> Summary:
-        """Summarize every record for itself."""
+        """Summarize every record by itself."""
         return cls(np.ones_like(steps), steps, steps * steps, steps, steps, intended, appended)
 
     def take(self, rows: Integers) -> Summary:
@@ -77,20 +77,20 @@ class Series:
         self.start_ms = (found % windows + first) * slide_ms
         self.attribute = found // windows % values
         self.sensor = found // windows // values
-        """Of each of them: sensor, attribute, and when its window begins."""
+        """Of each series: sensor, attribute, and when its window begins."""
         self.lengths = np.diff(self._starts, append=len(code))
 
     @property
     def places(self) -> Integers:
-        """Return which of them each row of `each` belongs to."""
+        """Return the series that each row of `each` belongs to."""
         return np.repeat(np.arange(len(self._starts)), self.lengths)
 
     def row(self, place: Integers, count: Integers) -> Integers:
-        """Return the row in `each` of the first so many rows of each of these."""
+        """Return the row in `each` that summarizes the first `count` rows of these series."""
         return self._starts[place] + count - 1
 
     def last(self, rows: Summary) -> Summary:
-        """Bring all rows of each together."""
+        """Summarize all rows of each series."""
         found, starts = rows.take(self._row), self._starts
         if not len(starts):
             return found
@@ -105,7 +105,7 @@ class Series:
         )
 
     def medians(self, values: Integers) -> Floats:
-        """Return the median of the values of each."""
+        """Return the median of the values of each series."""
         found = values[self._row]
         found = found[np.lexsort((found, self.places))]
         low, high = (self.lengths - 1) // 2, self.lengths // 2
@@ -113,7 +113,7 @@ class Series:
         return middle
 
     def each(self, rows: Summary) -> Summary:
-        """Bring, for each row of each, this one and all before it together."""
+        """Summarize, for each row of each series, this row and all before it."""
         found = rows.take(self._row)
         return Summary(
             count=self._summed(found.count),

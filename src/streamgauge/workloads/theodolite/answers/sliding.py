@@ -41,11 +41,11 @@ class SlidingStatistics(Statistics):
         order = np.lexsort((times_ms, group))
         ranges = _Ranges(group[order], times_ms[order], parameters.window_ms("uc3"))
         summary = ranges.summary(Summary.of_each(steps[order], times_ms[order], appended[order]))
-        told = told_by(parameters)
-        if told is None:
+        statistics = told_by(parameters)
+        if statistics is None:
             lines = medians_line(summary, ranges.medians(steps[order]))
         else:
-            lines = line(summary, told)
+            lines = line(summary, statistics)
         names = sensor.dictionary.take(sensor.indices.take(pa.array(order)))
         keys = texts(times_ms[order], attribute[order], names, number[order])
         return rows_of(keys, lines, summary, pa.array(times_ms[order] + 1))
@@ -60,7 +60,7 @@ class SlidingStatistics(Statistics):
 
 
 class _Ranges:
-    """Of rows in the order of groups and times: which of them lie in the time before each."""
+    """Which rows lie in the time before each row, in the order of groups and times."""
 
     def __init__(self, group: Integers, times_ms: Integers, length_ms: int) -> None:
         place = group * (np.ptp(times_ms) + length_ms + 1 if len(group) else 1) + times_ms
@@ -68,7 +68,7 @@ class _Ranges:
         self._end = np.searchsorted(place, place, side="right")
 
     def summary(self, rows: Summary) -> Summary:
-        """Bring the rows of each together."""
+        """Summarize the rows of each."""
         return Summary(
             count=self._end - self._first,
             total=self._sums(rows.total),
@@ -80,7 +80,7 @@ class _Ranges:
         )
 
     def medians(self, values: Integers) -> npt.NDArray[np.float64]:
-        """Return the median of each; rows come in at one end and leave at the other."""
+        """Return the median of each; rows enter at one end and leave at the other."""
         found = np.zeros(len(values))
         inside: list[int] = []
         begin = end = 0

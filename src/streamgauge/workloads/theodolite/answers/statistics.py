@@ -34,7 +34,7 @@ _STATISTICS = 6
 _VARIANCE = 5
 """The place of the only one that depends on how it is computed."""
 _SUM = 2
-"""Numbers of a line that tells a sum."""
+"""Numbers of a line with the sum."""
 _COUNT = r"\d{1,18}"
 _TOLERANCE = 1e-9
 
@@ -53,17 +53,17 @@ class _Sent:
 
 @dataclass(frozen=True)
 class Statistics:
-    """`START,IDENTIFIER,count,sum,mean,min,max,variance`, the attribute behind START for uc3.
+    """`START,IDENTIFIER,count,sum,mean,min,max,variance`, the attribute after START for uc3.
 
-    A line may tell less of a window: its count and sum, or its count and median. All records of a
-    sensor are brought together, in the order in which they lie in the log.
+    A line may have less of a window: its count and sum, or its count and median. All records of a
+    sensor are brought together, in the order of the log.
     """
 
     case: str
     aligned: ClassVar[int] = 1
     merges: ClassVar[bool] = True
     packs: ClassVar[tuple[str, ...]] = ("steps", "partition", "offset")
-    """What a partial answer hands on of a record."""
+    """What a partial answer keeps of a record."""
 
     def expected(self, records: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
         """Return a row for each record, under its sensor."""
@@ -86,14 +86,14 @@ class Statistics:
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
         """Summarize each window of each sensor."""
         parameters = Parameters.model_validate(context.parameters)
-        told = _STATISTICS if self.case == "uc2" else told_by(parameters)
-        if told is None:
+        statistics = _STATISTICS if self.case == "uc2" else told_by(parameters)
+        if statistics is None:
             sent, windows = self._grown(partials, context)
             summary = windows.last(sent.rows)
             lines = medians_line(summary, windows.medians(sent.rows.total))
         else:
             sent, windows, summary = self._from_slices(partials, parameters)
-            lines = line(summary, told)
+            lines = line(summary, statistics)
         ends = pa.array(windows.start_ms + self._sizes(parameters)[0])
         return rows_of(self._keys(sent.names, windows), lines, summary, ends)
 
@@ -118,14 +118,14 @@ class Statistics:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which numbers are right, the variance within what its computation allows."""
+        """Return which numbers are right, the variance within what its computation allows."""
         if not len(expected):
             return np.zeros(0, dtype=np.bool_)
-        told = expected["value"][0].as_py().count(b",") + 1
+        count = expected["value"][0].as_py().count(b",") + 1
         commas = pc.count_substring(outputs["value"], ",").to_numpy()
-        right: npt.NDArray[np.bool_] = commas == self._before + told - 1
+        right: npt.NDArray[np.bool_] = commas == self._before + count - 1
         rows = np.flatnonzero(right)
-        ours, theirs = (numbers(table["value"].take(rows), told) for table in (expected, outputs))
+        ours, theirs = (numbers(table["value"].take(rows), count) for table in (expected, outputs))
         for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
             most = _TOLERANCE * (1 + mine) if place == _VARIANCE else 0
             right[rows] &= np.abs(mine - other) <= most
@@ -189,7 +189,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class _GrowingStatistics(Statistics):
-    """All statistics of windows that are not over, of which outputs tell the count."""
+    """All statistics of windows that are not over; outputs show the count."""
 
     @property
     def _told(self) -> str:
@@ -198,16 +198,16 @@ class _GrowingStatistics(Statistics):
 
 @dataclass(frozen=True)
 class StepwiseStatistics(_GrowingStatistics):
-    """The same while a window is open: any output says what the first records amount to."""
+    """The same while a window is open: any output summarizes the first records."""
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:
-        """Summarize each window; none of them is waited for."""
+        """Summarize each window, without waiting for its end."""
         found = super().merge(partials, context)
         place = EXPECTED.get_field_index("window_end")
         return found.set_column(place, "window_end", pa.nulls(len(found), pa.int64()))
 
     def steps(self, partials: pa.Table, outputs: pa.Table, context: AnswerContext) -> pa.Table:
-        """Tell of how many records each output is, and what so many amount to."""
+        """Return how many records each output covers, and the right summary of that many."""
         sent, series = self._grown(partials, context)
         keys = self._keys(sent.names, series)
         place = pc.fill_null(pc.index_in(outputs["key"], value_set=keys), -1).to_numpy()
@@ -217,7 +217,7 @@ class StepwiseStatistics(_GrowingStatistics):
         claimed = (step > 0) & (step <= last)
         before = claimed & (step < last)
         then = series.each(sent.rows).take(series.row(place[before], step[before]))
-        told = {
+        columns = {
             "step": (rows[claimed], step[claimed]),
             "last": (rows[claimed], last[claimed]),
             "key": (rows[before], texts(keys.take(pa.array(place[before])), step[before])),
@@ -226,7 +226,10 @@ class StepwiseStatistics(_GrowingStatistics):
             "appended": (rows[before], then.appended),
         }
         return pa.table(
-            {name: _spread(at, pa.array(cells), len(outputs)) for name, (at, cells) in told.items()}
+            {
+                name: _spread(at, pa.array(cells), len(outputs))
+                for name, (at, cells) in columns.items()
+            }
         ).cast(STEPS)
 
 
@@ -270,7 +273,7 @@ def rows_of(keys: pa.Array, told: pa.Array, summary: Summary, ends: pa.Array) ->
 
 
 def line(summary: Summary, told: int = _STATISTICS) -> pa.Array:
-    """Write the first so many statistics of each."""
+    """Write the first statistics of each, that many of them."""
     return pc.cast(texts(*summary.numbers()[:told]), pa.binary())
 
 

@@ -1,4 +1,4 @@
-"""uc1: each record as JSON, put out or stored, under its id."""
+"""uc1: each record as JSON, emitted or stored, under its id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamgauge.spec.form import JSON
 from streamgauge.workloads.theodolite.answers.readings import NUMBER, readings
 
 CLOCKS_APART_MS = 5
-"""In a valid trial clocks stand less than this apart."""
+"""In a valid trial clocks differ by less than this."""
 _FIELDS = ("id", "identifier", "timestamp", "value")
 _STORED = (
     r'^\s*\{\s*"id"\s*:\s*(?P<id>\d{1,18})\s*,\s*"identifier"\s*:\s*"(?P<identifier>[^"]*)"\s*,'
@@ -49,7 +49,7 @@ class Stored:
         return pa.table(columns, schema=EXPECTED)
 
     def merge(self, partials: pa.Table, context: AnswerContext) -> pa.Table:  # noqa: ARG002
-        """Return what is whole already."""
+        """Return the rows as they are: they are complete."""
         return partials
 
     def outputs(self, records: pa.Table) -> pa.Table:
@@ -59,7 +59,7 @@ class Stored:
         return pa.table(columns, schema=OUTPUTS)
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which outputs have the fields of their record."""
+        """Return which outputs have the fields of their record."""
         right = pc.fill_null(pc.equal(expected["value"], outputs["value"]), False).to_numpy()
         same = np.array(right, dtype=np.bool_)
         others = np.flatnonzero(~same)
@@ -73,13 +73,13 @@ class Rows(Stored):
     """The same as a row of a table, with its JSON and its fields in columns of their own."""
 
     def agree(self, expected: pa.Table, outputs: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which rows are right, and were not written before their record was there."""
+        """Return which rows are right, and were not written before their record was there."""
         since_ms = outputs["emitted"].to_numpy() - expected["appended"].to_numpy()
         in_time: npt.NDArray[np.bool_] = since_ms >= -CLOCKS_APART_MS
         return in_time & super().agree(expected, outputs)
 
     def table_outputs(self, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Return the JSON of each row, behind its columns where they say something else."""
+        """Return the JSON of each row, preceded by its columns where they differ from it."""
         rows = tables["records"].combine_chunks()
         values = rows["json"].combine_chunks()
         agree = _all_equal(_read(rows["json"]), _columns(rows))
@@ -102,7 +102,7 @@ def _columns(rows: pa.Table) -> list[pa.Array]:
 
 
 def _all_equal(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> pa.Array:
-    """Tell in which rows all fields are there and the same."""
+    """Return in which rows all fields are there and the same."""
     return pc.fill_null(reduce(pc.and_, map(pc.equal, ours, theirs)), False)
 
 
