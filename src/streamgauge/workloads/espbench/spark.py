@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, DoubleType
 
 from streamgauge.engines.spark.closing import AFTER, closed_by_records
 from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
+from streamgauge.engines.spark.workers import keep_imports
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench.spark_sos import outlier_probabilities
 from streamgauge.workloads.espbench.spark_times import TimesWriter
@@ -113,6 +114,7 @@ def judge(x: pa.Array, y: pa.Array) -> pa.Array:
         outlier_probabilities(np.column_stack([xs.values, ys.values]), PERPLEXITY)
         for xs, ys in zip(x, y, strict=True)
     ]
+    keep_imports()
     return pa.array(windows, pa.list_(pa.float64()))
 
 

@@ -17,6 +17,8 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
+from streamgauge.engines.spark.workers import keep_imports
+
 SECOND_MS = 1000
 _KEY = "second long"
 _PART = "lanes int, wanted int, flow long, speed double, publish long"
@@ -62,6 +64,7 @@ class Seconds(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Get the state of this task."""
+        keep_imports()
         self._handle = handle
         self._parts = handle.getMapState("parts", _KEY, _PART)
 

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from streamgauge.engines.spark.windows.aggregate import Aggregate
+from streamgauge.engines.spark.workers import keep_imports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,7 @@ class KeptInPieces(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Take the state of this task."""
+        keep_imports()
         self._handle = handle
         self._pieces = handle.getMapState("pieces", "start long", "rows binary")
         self._closed = handle.getValueState("closed", "until long")
