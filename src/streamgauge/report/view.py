@@ -81,6 +81,10 @@ class View:
         yield from render_trials(self.results)
         yield from remarks(self.results, self.record.spec.objectives)
 
+    def profiled(self) -> Sequence[TrialResult]:
+        """Return the trials whose profiles the terminal shows one by one."""
+        return self.results
+
     def sentence(self) -> str:
         """Say what came out, in one sentence."""
         found = verdict.of_trials(self.record, self.results)

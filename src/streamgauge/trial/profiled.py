@@ -16,7 +16,7 @@ from streamgauge.profilers.alternating import SEGMENTS
 from streamgauge.profilers.known import keep
 from streamgauge.profiling.costs import costs
 from streamgauge.profiling.overhead import Outputs, Overhead, Segment, overhead
-from streamgauge.profiling.profile import Profile, read_profile
+from streamgauge.profiling.profile import Profile, read_profile, write_profile
 from streamgauge.profiling.task_file import DEFAULT, read_tasks
 from streamgauge.spec.trial import TrialResult
 
@@ -65,8 +65,11 @@ def _overhead(result: TrialResult, profile: Profile, folder: Path) -> Overhead |
     spec = result.spec
     what = f"{spec.workload}/{spec.query} at {spec.rate:,.0f}/s"
     measured = overhead(segments, _outputs(folder), sorted(profile.backends), what)
-    if result.usable and measured.cpu is not None and not spec.quick:
-        keep(measured)
+    if measured.cpu is not None:
+        record = profile.record.model_copy(update={"overhead": measured})
+        write_profile(record, profile.stacks, folder / "profile")
+        if result.usable and not spec.quick:
+            keep(measured)
     return measured
 
 

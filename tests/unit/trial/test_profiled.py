@@ -1,10 +1,15 @@
 """What a profile adds to a trial: costs, unless a part of the engine was not looked at."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from streamgauge.profiling.profile import write_profile
+from streamgauge.profilers.alternating import SEGMENTS
+from streamgauge.profiling.overhead import Segment
+from streamgauge.profiling.profile import read_profile, write_profile
+from streamgauge.profiling.task_file import read_tasks
+from streamgauge.report.profile.profiled import Profiled
 from streamgauge.spec.trial import InstanceSeen
 from streamgauge.trial.profiled import with_costs
 from tests.unit.profiling.samples import profile, sample
@@ -29,6 +34,20 @@ def test_costs_are_of_an_input_record(folder: Path) -> None:
     assert found.metrics["cost.total"] == pytest.approx(1.0 / 10_000)
     assert found.metrics["cost.deserialize"] == pytest.approx(1.0 / 10_000)
     assert found.profiled_by == ["perf"]
+
+
+def test_what_profiling_cost_is_kept_with_the_profile(folder: Path) -> None:
+    turns = [
+        Segment(start_ms=at * 1000, end_ms=(at + 20) * 1000, on=on, cpu_s=22.0 if on else 20.0)
+        for at, on in zip(range(0, 160, 20), [False, True, True, False] * 2, strict=True)
+    ]
+    written = [each.model_dump() for each in turns]
+    (folder / "profile" / SEGMENTS).write_text(json.dumps(written))
+    trial = make_trial(metrics={"rate.appended": 1000.0}, quick=True)
+    assert with_costs(trial, folder).metrics["profiling.cpu"] == pytest.approx(1.1)
+    found = read_profile(folder / "profile")
+    assert found is not None
+    assert "CPU ×1.100" in Profiled("it", found, read_tasks("spark"), None).overhead()
 
 
 def test_instances_on_other_hosts_leave_no_costs_and_a_warning(folder: Path) -> None:

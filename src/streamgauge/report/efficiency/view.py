@@ -28,6 +28,7 @@ from streamgauge.report.efficiency.tables import (
 from streamgauge.report.page.figure import chart_figure
 from streamgauge.report.page.markup import join, table, tag
 from streamgauge.report.view import View
+from streamgauge.spec.trial import TrialResult
 from streamgauge.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class EfficiencyView(View):
             yield _drawn(LINE_HEADER, rows)
         if spread := deviations(self.points):
             yield Text(f"  {spread}")
+        if self.points:
+            yield Text(f"  each trial: streamgauge tasks {self.record.id}", style="dim")
+
+    def profiled(self) -> Sequence[TrialResult]:
+        """Return no trials where a table has them all."""
+        return () if self.points else self.results
 
     def sentence(self) -> str:
         """Say what an event costs."""

@@ -17,7 +17,7 @@ def render(folder: RunFolder) -> RenderableType:
     """Show a run: results, then what is wrong or worth knowing."""
     view = view_of(folder, folder.record(), folder.trials())
     parts: list[RenderableType] = [_headline(view), *view.terminal()]
-    for each in run_profiles(folder, view.results):
+    for each in run_profiles(folder, view.profiled()):
         parts += render_profile(each)
     parts += [Text(f"  note: {text}", style="yellow") for text in view.record.warnings]
     parts.append(Text(f"  {printable(str(folder.path))}", style="dim"))

@@ -55,6 +55,7 @@ def test_the_terminal_has_a_column_for_each_load_and_the_lines(tmp_path: Path) -
     assert re.search(r"parse\s+\| 10 µs \(17%\) \|", text)
     assert re.search(r"q3\s+\|\s+total \|\s+10 µs \|\s+0.050 \|\s+1.0000", text)
     assert "by jfr" not in text
+    assert re.search(r"each trial: streamgauge tasks \S+", text)
 
 
 def test_what_two_back_ends_saw_has_columns_and_lines_of_its_own(tmp_path: Path) -> None:
