@@ -105,6 +105,7 @@ def test_a_fused_stage_is_named_by_its_operators() -> None:
         ("read (src/streamgauge/jobfile.py:7)", "driver.commands", "Other"),
         ("read (streamgauge/jobfile.py:7)", "driver.commands", "Other"),
         ("manager (pyspark/daemon.py:275)", "python.gc", "Other"),
+        ("manager (pyspark/python/lib/pyspark.zip/pyspark/daemon.py:275)", "python.gc", "Other"),
         ("manager (pyspark/daemon.py:184)", "python.wait", "Wait"),
         ("dumps (lib/json/encoder.py:12)", "python.runtime", "Sink"),
         ("java.util.HashMap.get", "jvm.runtime", "Other"),

@@ -27,6 +27,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from streamgauge.garbage import keep_imports
 from streamgauge.spec.endpoints import Endpoints
 from streamgauge.transports.flight.client import QueueClient
 from streamgauge.transports.flight.endpoint import FlightEndpoint
@@ -128,6 +129,7 @@ class Reader(DataSourceStreamReader):
             now_ms = time.time_ns() // 1_000_000
             ingested = pa.array(np.full(len(batch), now_ms))
             yield batch.append_column("ingested", ingested)
+        keep_imports()
 
     def commit(self, end: Offsets) -> None:
         """Report to the queue what is done."""
@@ -152,6 +154,7 @@ class Writer(DataSourceStreamArrowWriter):
         first = next(batches, None)
         if first is not None:
             _client(self._address).write(chain([first], batches))
+        keep_imports()
         return WriterCommitMessage()
 
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, DoubleType
 
 from streamgauge.engines.spark.closing import AFTER, closed_by_records
 from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.espbench.spark_sos import outlier_probabilities
 from streamgauge.workloads.espbench.spark_times import TimesWriter

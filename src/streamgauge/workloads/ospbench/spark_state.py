@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 
 SECOND_MS = 1000
 _KEY = "second long"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from streamgauge.engines.spark.query import BatchWriter, Build, QueryContext, Streams
 from streamgauge.engines.spark.windows.methods import before_each, windowed
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 from streamgauge.services.postgres.endpoint import PostgresEndpoint
 from streamgauge.workloads.theodolite import data, store
 from streamgauge.workloads.theodolite.attributes import Attribute

@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType
 
 from streamgauge.engines.spark.closing import AFTER, closed_by_records
 from streamgauge.engines.spark.query import BatchWriter, Build, Dropped, QueryContext, Streams
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 from streamgauge.services.redis import RedisEndpoint
 from streamgauge.workloads.ysb.ads import Ads, store
 from streamgauge.workloads.ysb.parameters import WINDOW_MS, Parameters

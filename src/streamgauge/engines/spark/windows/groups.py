@@ -22,7 +22,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from streamgauge.engines.spark.windows.aggregate import Aggregate
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 
 if TYPE_CHECKING:
     import pandas as pd

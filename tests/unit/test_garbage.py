@@ -5,7 +5,7 @@ import sys
 
 CHECK = """
 import gc
-from streamgauge.engines.spark.workers import keep_imports
+from streamgauge.garbage import keep_imports
 keep_imports()
 kept = gc.get_freeze_count()
 garbage = [[]]

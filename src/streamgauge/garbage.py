@@ -1,4 +1,4 @@
-"""What our functions do for the Python workers that they run in."""
+"""Garbage collection in the Python workers of an engine."""
 
 from __future__ import annotations
 
