@@ -179,3 +179,12 @@ def test_a_query_on_spark(bench: Bench, tmp_path: Path) -> None:
     assert sum(parts) == pytest.approx(2 * total)
     assert "== Physical Plan ==" in (tmp_path / "001" / "plan.txt").read_text()
     assert not list((tmp_path / "001" / "profile").glob("raw*"))
+
+
+def test_a_backlog_is_profiled_while_it_is_worked_off(bench: Bench, tmp_path: Path) -> None:
+    times = {"rate": 20_000.0, "duration_s": 3.0, "warmup_s": 0.0, "tail_s": 0.0}
+    spec = make_spec("q3", engine="reference", profile="auto", backlog=True, **times)
+    result = run_trial(spec, bench, tmp_path / "001", lambda _: None)
+    assert result.status == "done", result.cause
+    assert read_profile(tmp_path / "001" / "profile") is not None
+    assert 0 < result.metrics["cost.total"] < 1e-3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from streamgauge.profiling.overhead import Overhead
 from streamgauge.profiling.plan import Plan, read_plan
 from streamgauge.profiling.stacks import Group, Stacks, read_stacks, write_stacks
 from streamgauge.spec.reading import first_fault
-from streamgauge.spec.trial import Model
+from streamgauge.spec.trial import Model, TrialResult
 
 RECORD = "profile.json"
 STACKS = "stacks.parquet"
@@ -87,9 +86,11 @@ class Profile:
         """Return the CPU time of each group of threads."""
         return {Group(each.process, each.thread): each.cpu_s for each in self.record.threads}
 
-    def events(self, metrics: Mapping[str, float]) -> float | None:
-        """Return how many input records there were meanwhile, by a trial's metrics."""
-        rate = metrics.get("rate.appended")
+    def events(self, result: TrialResult) -> float | None:
+        """Return how many input records of a trial there were meanwhile: of a backlog, all."""
+        if result.spec.backlog:
+            return result.inputs or None
+        rate = result.metrics.get("rate.appended")
         return rate * self.record.seconds if rate else None
 
     @property

@@ -168,7 +168,7 @@ class Trial:
                     self._await_consumption(drainage, sender)
                 self._run_load(sender)
             if self.state.cut_s is None:
-                with self._phase("drain"):
+                with self._phase("drain"), self._profiled(when=self.spec.backlog):
                     drainage.follow()
                     self._drain(drainage, sender)
             self._note_output_ends()
@@ -400,9 +400,9 @@ class Trial:
         self.state.drain = Drain(False)
 
     @contextmanager
-    def _profiled(self) -> Iterator[None]:
+    def _profiled(self, *, when: bool = True) -> Iterator[None]:
         """Profile the engine, if that was asked for."""
-        if self.spec.profile is None or (job := self.watch.job) is None:
+        if not when or self.spec.profile is None or (job := self.watch.job) is None:
             yield
             return
         profiler = self._profiler = load_profiler(self.spec.profile)

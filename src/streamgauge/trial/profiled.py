@@ -48,7 +48,7 @@ def with_costs(result: TrialResult, folder: Path) -> TrialResult:
 
 
 def _costs(result: TrialResult, profile: Profile) -> dict[str, float]:
-    events = profile.events(result.metrics)
+    events = profile.events(result)
     if not events:
         return {}
     found = costs(profile, read_tasks(DEFAULT))

@@ -56,3 +56,8 @@ def test_instances_on_other_hosts_leave_no_costs_and_a_warning(folder: Path) -> 
     found = with_costs(trial, folder)
     assert not [name for name in found.metrics if name.startswith("cost.")]
     assert "ran on other hosts, where nothing was profiled" in found.warnings[-1]
+
+
+def test_a_backlog_is_profiled_as_a_whole(folder: Path) -> None:
+    found = with_costs(make_trial(backlog=True, inputs=500, metrics={"rate.catch_up": 9.0}), folder)
+    assert found.metrics["cost.total"] == pytest.approx(1.0 / 500)

@@ -188,4 +188,4 @@ def profiled_trials(
         if profile is not None:
             repeat = f", repeat {result.spec.repeat}" if result.spec.repeat > 1 else ""
             title = f"{named(result.spec)}{repeat}"
-            yield Profiled(title, profile, tasks, profile.events(result.metrics))
+            yield Profiled(title, profile, tasks, profile.events(result))
