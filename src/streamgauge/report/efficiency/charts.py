@@ -143,7 +143,9 @@ def network_chart(points: Sequence[Point]) -> alt.TopLevelMixin | None:
 
 
 def _places() -> alt.Axis:
-    return alt.Axis(title=None, labelAngle=0, labelLimit=220)
+    """Return an axis on which each factor has a line of its own, so that labels fit."""
+    lines = "split(datum.label, ', ')"
+    return alt.Axis(title=None, labelAngle=0, labelLimit=220, labelExpr=lines)
 
 
 def _rows(
