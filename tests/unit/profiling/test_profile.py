@@ -7,6 +7,7 @@ import pytest
 from streamgauge.errors import UsageError
 from streamgauge.profiling.profile import ProcessSeen, read_profile, write_profile
 from tests.unit.profiling.samples import profile, sample
+from tests.unit.runs import make_trial
 
 
 def test_a_profile_is_read_back_with_the_plan_beside_it(tmp_path: Path) -> None:
@@ -22,8 +23,8 @@ def test_a_profile_is_read_back_with_the_plan_beside_it(tmp_path: Path) -> None:
     assert found.plan == {1: ("Project",)}
     assert found.backends == ["perf"]
     assert found.sampled == pytest.approx(1.0)
-    assert found.events({"rate.appended": 200.0}) == 2000.0
-    assert found.events({}) is None
+    assert found.events(make_trial(metrics={"rate.appended": 200.0})) == 2000.0
+    assert found.events(make_trial(metrics={})) is None
 
 
 def test_lost_samples_are_counted() -> None:
